@@ -1,0 +1,190 @@
+//! The shared memory between the tool and one worker process.
+//!
+//! The tool owns it (a memfd), so that decisions, findings and counters survive any crash of
+//! the worker. The worker maps it outside of everything that snapshots restore. Protocol:
+//!
+//! 1. The tool writes a [`Plan`](crate::plan::Plan) and increments [`Control::plan_sequence`]
+//!    (and wakes the futex on it).
+//! 2. The worker runs the plan, counting as it goes, appends findings, then writes
+//!    [`Control::end`] and stores the plan's number in [`Control::done_sequence`] (and wakes).
+//! 3. The tool may set [`Control::stop`] at any time: the worker ends the plan after the
+//!    execution under way. It may also kill the worker: what is in here stays valid.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// First word of the memory: `RADDLECT`.
+pub const CONTROL_MAGIC: u64 = u64::from_le_bytes(*b"RADDLECT");
+
+/// Offset of the plan.
+pub const PLAN_OFFSET: usize = 0x1000;
+/// Bytes for the plan with its arrays.
+pub const PLAN_SIZE: usize = DECISIONS_OFFSET - PLAN_OFFSET;
+/// Offset of the decisions of the execution under way.
+pub const DECISIONS_OFFSET: usize = 32 << 20;
+/// Capacity in decisions.
+pub const DECISIONS_CAPACITY: usize = 1 << 20;
+/// Offset of the findings, records of [`crate::finding`].
+pub const FINDINGS_OFFSET: usize = 64 << 20;
+/// Bytes for findings.
+pub const FINDINGS_SIZE: usize = 64 << 20;
+/// Offset of what the execution under way wrote to stdout and stderr.
+pub const OUTPUT_OFFSET: usize = 128 << 20;
+/// Bytes for output; more is dropped and counted.
+pub const OUTPUT_SIZE: usize = 1 << 20;
+/// Offset of recorded events.
+pub const EVENTS_OFFSET: usize = 256 << 20;
+/// Bytes for events.
+pub const EVENTS_SIZE: usize = 512 << 20;
+/// Offset of the stacks that events refer to.
+pub const STACKS_OFFSET: usize = 768 << 20;
+/// Bytes for stacks.
+pub const STACKS_SIZE: usize = 128 << 20;
+/// Size of the whole memory. It is sparse: pages never touched cost nothing.
+pub const CONTROL_SIZE: usize = 1 << 30;
+
+/// The header, at offset 0.
+#[repr(C)]
+pub struct Control {
+    /// [`CONTROL_MAGIC`].
+    pub magic: u64,
+    /// [`crate::ABI_VERSION`] of the tool.
+    pub version: u32,
+    /// What is being run (see [`target`]).
+    pub target: u32,
+    /// Incremented by the tool for each plan; a futex.
+    pub plan_sequence: AtomicU32,
+    /// Number of the last plan that the worker finished; a futex.
+    pub done_sequence: AtomicU32,
+    /// Set by the tool to end the plan after the execution under way.
+    pub stop: AtomicU32,
+    /// Where the worker is (see [`stage`]).
+    pub stage: AtomicU32,
+    /// Why the last plan ended (a number of [`PlanEnd`]).
+    pub end: AtomicU32,
+    /// How executions are repeated (a number of [`crate::plan::Reexecution`], never auto once decided).
+    pub reexecution: AtomicU32,
+    /// Executions finished, over all plans.
+    pub executions: AtomicU64,
+    /// Scheduling points passed, over all plans; also the watchdog's heartbeat.
+    pub points: AtomicU64,
+    /// Context switches, over all plans.
+    pub switches: AtomicU64,
+    /// Executions that were cut for exceeding the plan's point limit without a livelock.
+    pub cut: AtomicU64,
+    /// Largest number of threads alive at the same time in one execution so far.
+    pub threads: AtomicU32,
+    /// Entries of the decisions area.
+    pub decisions: AtomicU32,
+    /// Bytes used of the findings area.
+    pub findings: AtomicU32,
+    /// Bytes used of the output area.
+    pub output: AtomicU32,
+    /// Entries of the events area.
+    pub events: AtomicU32,
+    /// Bytes used of the stacks area.
+    pub stacks: AtomicU32,
+    /// 1 if events or stacks did not fit.
+    pub record_overflow: AtomicU32,
+    /// Exit code of the execution that ended last, as libtest or main gave it; 0 for a test
+    /// that passed.
+    pub exit_code: AtomicU32,
+    /// Seed of the execution under way.
+    pub seed: AtomicU64,
+    /// Length estimate in use by the execution under way.
+    pub length: AtomicU64,
+    /// Scheduling points of the last execution.
+    pub last_points: AtomicU64,
+    /// Trace hash of the last execution.
+    pub last_hash: AtomicU64,
+    /// Hash over the trace hashes of all executions of the plan, in order.
+    pub plan_hash: AtomicU64,
+    /// Replay: 1 + index of the first switch that could not be followed; 0 if all were.
+    pub diverged: AtomicU32,
+    /// Panics in threads that nobody joined, so far.
+    pub stray_panics: AtomicU32,
+    /// One bit per system call number seen beyond the allow-list during executions.
+    pub syscalls: [AtomicU64; 8],
+    /// Bits of [`conditions`] seen so far.
+    pub conditions: AtomicU32,
+    /// Process id of the child that runs the current execution in fork mode, else 0.
+    pub child: AtomicU32,
+    /// Times each kind of finding occurred, by [`crate::finding::Kind`] number, duplicates included.
+    pub occurrences: [AtomicU64; 16],
+}
+
+/// Values of [`Control::target`].
+pub mod target {
+    /// A libtest binary running one test: executions start at the test function.
+    pub const TEST: u32 = 0;
+    /// Any other program: executions start at `main`.
+    pub const MAIN: u32 = 1;
+}
+
+/// Values of [`Control::stage`].
+pub mod stage {
+    /// The runtime has not come to life yet. A worker that ends in this stage was not instrumented.
+    pub const NONE: u32 = 0;
+    /// The program runs up to the point where executions start.
+    pub const STARTING: u32 = 1;
+    /// The worker waits for a plan.
+    pub const READY: u32 = 2;
+    /// An execution is under way.
+    pub const RUNNING: u32 = 3;
+    /// The program ended before the start of executions was reached.
+    pub const NEVER_STARTED: u32 = 4;
+}
+
+/// Bits of [`Control::conditions`]: what the runtime could not fully control.
+pub mod conditions {
+    /// The program forked.
+    pub const FORKED: u32 = 1;
+    /// Inline assembly that may synchronise ran.
+    pub const ASM: u32 = 2;
+    /// A real thread was started behind the runtime's back.
+    pub const FOREIGN_THREAD: u32 = 4;
+    /// The program waited in a system call for something outside of it.
+    pub const BLOCKED_OUTSIDE: u32 = 8;
+    /// The program's heap limit was reached.
+    pub const HEAP_LIMIT: u32 = 16;
+    /// A thread asked for a larger stack than the runtime gives.
+    pub const STACK_LIMIT: u32 = 32;
+    /// There were more threads than the runtime can hold.
+    pub const THREAD_LIMIT: u32 = 64;
+    /// The program called `exit` from a thread other than its first.
+    pub const EXIT_IN_THREAD: u32 = 128;
+    /// The machine offers no system call dispatch: executions are forked to be safe.
+    pub const NO_DISPATCH: u32 = 256;
+}
+
+/// Why a plan ended.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanEnd {
+    /// It has not.
+    None = 0,
+    /// All executions were run.
+    Complete = 1,
+    /// The tool asked to stop.
+    Stopped = 2,
+    /// A finding ended it, as the plan asked.
+    Finding = 3,
+    /// An execution changed kernel state, which the snapshot cannot undo: the plan has to be
+    /// run again with [`crate::plan::Reexecution::Fork`] in a new process.
+    NeedsFork = 4,
+    /// The runtime cannot go on in this process (after a crash of the program); findings are stored.
+    Broken = 5,
+}
+
+impl PlanEnd {
+    /// The end with this number.
+    pub const fn from_number(number: u32) -> Self {
+        match number {
+            1 => Self::Complete,
+            2 => Self::Stopped,
+            3 => Self::Finding,
+            4 => Self::NeedsFork,
+            5 => Self::Broken,
+            _ => Self::None,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The hooks that instrumentation inserts, in one list.
+//!
+//! Every hook `__raddle_X` has a body in `crates/runtime/hooks/fast.rs`, compiled to bitcode
+//! and inlined into the program. It tests [`FLAGS_SYMBOL`] and calls the runtime's slow
+//! function `__raddle_slow_X` only while a controlled execution is under way.
+//! Plain hooks *announce* an access before it happens. Atomic hooks *perform* the operation
+//! and return its result, so that the runtime may later return stale values.
+
+/// Name of the byte that decides whether hooks call the runtime.
+pub const FLAGS_SYMBOL: &str = "__raddle_flags";
+/// Bit of the flags byte: a controlled execution runs; synchronisation is hooked.
+pub const FLAG_SYNC: u8 = 1;
+/// Bit of the flags byte: plain accesses are wanted too.
+pub const FLAG_PLAIN: u8 = 2;
+/// Bit of the flags byte: function entries and exits are wanted too.
+pub const FLAG_CALLS: u8 = 4;
+
+/// A C-level type in a hook's signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A pointer.
+    Pointer,
+    /// An 8-bit integer.
+    I8,
+    /// A 16-bit integer.
+    I16,
+    /// A 32-bit integer.
+    I32,
+    /// A 64-bit integer.
+    I64,
+    /// Nothing (as a result).
+    Void,
+}
+
+/// One hook: its symbol and signature.
+#[derive(Clone, Copy, Debug)]
+pub struct Hook {
+    /// The symbol that instrumented code calls.
+    pub symbol: &'static str,
+    /// Parameter types.
+    pub parameters: &'static [Type],
+    /// Result type.
+    pub result: Type,
+}
+
+macro_rules! hooks {
+    ($($(#[$doc:meta])* $constant:ident = $symbol:ident ( $($name:ident : $ty:ident),* ) -> $result:ident;)*) => {
+        $($(#[$doc])* pub const $constant: Hook = Hook {
+            symbol: stringify!($symbol),
+            parameters: &[$(Type::$ty),*],
+            result: Type::$result,
+        };)*
+        /// All hooks.
+        pub const ALL: &[Hook] = &[$($constant),*];
+    };
+}
+
+hooks! {
+    /// A plain load of `len` bytes is about to happen.
+    READ = __raddle_read(address: Pointer, len: I64, site: Pointer) -> Void;
+    /// A plain store of `len` bytes is about to happen.
+    WRITE = __raddle_write(address: Pointer, len: I64, site: Pointer) -> Void;
+    /// A volatile access is about to happen; `write` is 0 or 1.
+    VOLATILE = __raddle_volatile(address: Pointer, len: I64, write: I32, site: Pointer) -> Void;
+    /// Atomic load; `order` as in [`order`].
+    LOAD_8 = __raddle_load_8(address: Pointer, order: I32, site: Pointer) -> I8;
+    /// Atomic load.
+    LOAD_16 = __raddle_load_16(address: Pointer, order: I32, site: Pointer) -> I16;
+    /// Atomic load.
+    LOAD_32 = __raddle_load_32(address: Pointer, order: I32, site: Pointer) -> I32;
+    /// Atomic load.
+    LOAD_64 = __raddle_load_64(address: Pointer, order: I32, site: Pointer) -> I64;
+    /// Atomic store.
+    STORE_8 = __raddle_store_8(address: Pointer, value: I8, order: I32, site: Pointer) -> Void;
+    /// Atomic store.
+    STORE_16 = __raddle_store_16(address: Pointer, value: I16, order: I32, site: Pointer) -> Void;
+    /// Atomic store.
+    STORE_32 = __raddle_store_32(address: Pointer, value: I32, order: I32, site: Pointer) -> Void;
+    /// Atomic store.
+    STORE_64 = __raddle_store_64(address: Pointer, value: I64, order: I32, site: Pointer) -> Void;
+    /// Atomic read-modify-write; `op` as in [`rmw`]. Returns the old value.
+    RMW_8 = __raddle_rmw_8(address: Pointer, value: I8, op: I32, order: I32, site: Pointer) -> I8;
+    /// Atomic read-modify-write.
+    RMW_16 = __raddle_rmw_16(address: Pointer, value: I16, op: I32, order: I32, site: Pointer) -> I16;
+    /// Atomic read-modify-write.
+    RMW_32 = __raddle_rmw_32(address: Pointer, value: I32, op: I32, order: I32, site: Pointer) -> I32;
+    /// Atomic read-modify-write.
+    RMW_64 = __raddle_rmw_64(address: Pointer, value: I64, op: I32, order: I32, site: Pointer) -> I64;
+    /// Compare-exchange; `order` is success | failure << 8. Returns the old value; it
+    /// succeeded if that equals `expected`. Weak ones never fail spuriously.
+    CAS_8 = __raddle_cas_8(address: Pointer, expected: I8, new: I8, order: I32, site: Pointer) -> I8;
+    /// Compare-exchange.
+    CAS_16 = __raddle_cas_16(address: Pointer, expected: I16, new: I16, order: I32, site: Pointer) -> I16;
+    /// Compare-exchange.
+    CAS_32 = __raddle_cas_32(address: Pointer, expected: I32, new: I32, order: I32, site: Pointer) -> I32;
+    /// Compare-exchange.
+    CAS_64 = __raddle_cas_64(address: Pointer, expected: I64, new: I64, order: I32, site: Pointer) -> I64;
+    /// A fence; the real instruction stays in place after the hook.
+    FENCE = __raddle_fence(order: I32, site: Pointer) -> Void;
+    /// A spin hint (`pause`).
+    SPIN = __raddle_spin(site: Pointer) -> Void;
+    /// The call that follows (an allocation, a free, a libc function, the start of a panic)
+    /// stands at `site`. Never tests the flags: also wanted before the snapshot.
+    AT = __raddle_at(site: Pointer) -> Void;
+    /// Inline assembly that may touch memory is about to run.
+    ASM = __raddle_asm(site: Pointer) -> Void;
+    /// A lock function was entered or left; `event` as in [`lock`].
+    LOCK = __raddle_lock(event: I32, lock: Pointer, site: Pointer) -> Void;
+    /// A thread passed from std's code into the user's or back; `event` as in [`phase`].
+    /// For [`phase::TEST_END`], `value` is the first word of the test function's result.
+    PHASE = __raddle_phase(event: I32, value: I64, frame: Pointer, site: Pointer) -> Void;
+    /// A panic begins (before the panic hook runs).
+    PANIC = __raddle_panic(site: Pointer) -> Void;
+    /// A function is entered; `receiver` is its first pointer argument or null.
+    ENTER = __raddle_enter(receiver: Pointer, site: Pointer) -> Void;
+    /// A function is left, by return or by unwinding.
+    LEAVE = __raddle_leave(site: Pointer) -> Void;
+}
+
+/// Memory orders, numbered as in LLVM's C API.
+pub mod order {
+    /// `Relaxed` (LLVM: monotonic).
+    pub const RELAXED: u32 = 2;
+    /// `Acquire`.
+    pub const ACQUIRE: u32 = 4;
+    /// `Release`.
+    pub const RELEASE: u32 = 5;
+    /// `AcqRel`.
+    pub const ACQ_REL: u32 = 6;
+    /// `SeqCst`.
+    pub const SEQ_CST: u32 = 7;
+
+    /// Whether a load with this order acquires.
+    pub const fn acquires(order: u32) -> bool {
+        order == ACQUIRE || order >= ACQ_REL
+    }
+
+    /// Whether a store with this order releases.
+    pub const fn releases(order: u32) -> bool {
+        order >= RELEASE
+    }
+}
+
+/// Read-modify-write operations, numbered as LLVM's `LLVMAtomicRMWBinOp`.
+pub mod rmw {
+    /// Exchange.
+    pub const XCHG: u32 = 0;
+    /// Wrapping addition.
+    pub const ADD: u32 = 1;
+    /// Wrapping subtraction.
+    pub const SUB: u32 = 2;
+    /// Bitwise and.
+    pub const AND: u32 = 3;
+    /// Bitwise nand.
+    pub const NAND: u32 = 4;
+    /// Bitwise or.
+    pub const OR: u32 = 5;
+    /// Bitwise exclusive or.
+    pub const XOR: u32 = 6;
+    /// Signed maximum.
+    pub const MAX: u32 = 7;
+    /// Signed minimum.
+    pub const MIN: u32 = 8;
+    /// Unsigned maximum.
+    pub const UMAX: u32 = 9;
+    /// Unsigned minimum.
+    pub const UMIN: u32 = 10;
+}
+
+/// Events of [`LOCK`]: an action in the low byte, a mode in the next.
+pub mod lock {
+    /// The thread is about to try for the lock and may block.
+    pub const WANT: u32 = 1;
+    /// It has the lock.
+    pub const ACQUIRED: u32 = 2;
+    /// It gave up, or never got it.
+    pub const FAILED: u32 = 3;
+    /// It is about to release the lock.
+    pub const RELEASE: u32 = 4;
+    /// Mode: exclusive.
+    pub const EXCLUSIVE: u32 = 0;
+    /// Mode: shared.
+    pub const SHARED: u32 = 1 << 8;
+}
+
+/// Events of [`PHASE`].
+pub mod phase {
+    /// std's thread start routine begins: std's own code until [`USER_BEGIN`].
+    pub const THREAD_START: u32 = 1;
+    /// `__rust_begin_short_backtrace` of std: the user's closure, or main, begins.
+    pub const USER_BEGIN: u32 = 2;
+    /// The user's closure has returned or unwound.
+    pub const USER_END: u32 = 3;
+    /// libtest is about to call a test function.
+    pub const TEST_BEGIN: u32 = 4;
+    /// The test function has returned (not unwound).
+    pub const TEST_END: u32 = 5;
+}

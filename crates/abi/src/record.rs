@@ -1,0 +1,47 @@
+//! Raw events, as the runtime records them during a replay.
+//!
+//! They name things by address; the tool turns addresses into names that hold across
+//! executions, with the allocations and spawns that the same recording contains.
+
+/// One event, at [`crate::control::EVENTS_OFFSET`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawEvent {
+    /// Number of a [`crate::site::Operation`].
+    pub operation: u16,
+    /// Thread number.
+    pub thread: u16,
+    /// Site id, or 0.
+    pub site: u32,
+    /// Address touched; for spawn, join and start the other thread's number; for locks the lock.
+    pub address: u64,
+    /// Value read, written or returned, where known; bytes of an allocation.
+    pub value: u64,
+    /// Bytes touched.
+    pub len: u32,
+    /// Memory order, or lock mode, or 0.
+    pub order: u16,
+    /// Bits of [`flags`].
+    pub flags: u16,
+    /// Index of the stack in the stacks area in units of eight bytes, + 1; 0 if none was taken.
+    pub stack: u32,
+    /// Scheduling point of the execution at which the event happened.
+    pub point: u32,
+}
+
+/// Bits of [`RawEvent::flags`].
+pub mod flags {
+    /// The event was a scheduling point.
+    pub const POINT: u16 = 1;
+    /// Another thread ran between this thread's previous event and this one.
+    pub const SWITCHED: u16 = 2;
+}
+
+/// A stack in the stacks area: a count, then that many return addresses, innermost first.
+/// Equal stacks are stored once.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct StackHeader {
+    /// Number of `u64` return addresses that follow.
+    pub frames: u64,
+}

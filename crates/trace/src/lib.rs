@@ -1,0 +1,10 @@
+//! Events, findings and the program map, with their formats.
+//!
+//! The event part is `no_std` so that the runtime can use it; what only the tool needs is
+//! behind the `std` feature.
+#![cfg_attr(not(feature = "std"), no_std)]
+
+#[cfg(feature = "std")]
+pub mod finding;
+#[cfg(feature = "std")]
+pub mod runner;

@@ -1,0 +1,1 @@
+//! The one way in which everything above gets a program executed.
