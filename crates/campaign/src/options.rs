@@ -1,0 +1,86 @@
+//! What the user may choose about a campaign.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use raddle_abi::plan::{Granularity, Reexecution};
+
+use crate::IgnoreRule;
+
+/// Which data races are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Races {
+    /// None; the race oracle does not run.
+    Off,
+    /// Those between accesses that are not volatile.
+    On,
+    /// Also those in which an access is volatile.
+    All,
+}
+
+/// Options of one campaign.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The strategy, or several joined by `+`.
+    pub strategy: String,
+    /// Seed of each test's first execution.
+    pub seed: u64,
+    /// Executions per test.
+    pub executions: u64,
+    /// Time for all targets together.
+    pub time: Duration,
+    /// Worker processes at a time.
+    pub jobs: usize,
+    /// Where scheduling points stand.
+    pub granularity: Granularity,
+    /// Which data races are reported.
+    pub races: Races,
+    /// How executions are repeated.
+    pub reexecution: Reexecution,
+    /// Scheduling points after which an execution is continued fairly, and after ten times
+    /// as many ended.
+    pub max_points: u64,
+    /// Time without any scheduling point after which a worker is ended.
+    pub watchdog: Duration,
+    /// Time a worker may take to reach the start of executions.
+    pub start_up: Duration,
+    /// Resident bytes after which a worker is ended.
+    pub memory: u64,
+    /// Replays that the minimiser may spend on one finding; 0 leaves schedules as found.
+    pub minimise: u32,
+    /// Continue where the last run with the same options stopped.
+    pub resume: bool,
+    /// Files below this directory are shown relative to it.
+    pub workspace_root: PathBuf,
+    /// Directory for results (`target/raddle`).
+    pub results: PathBuf,
+    /// Findings that are not reported.
+    pub ignore: Vec<IgnoreRule>,
+    /// Schedule files that are replayed before anything else.
+    pub regressions: Vec<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            strategy: "random+pct(3)".to_owned(),
+            seed: 0,
+            executions: 1000,
+            time: Duration::from_secs(300),
+            jobs: 1,
+            granularity: Granularity::Racy,
+            races: Races::On,
+            reexecution: Reexecution::Auto,
+            max_points: 100_000,
+            watchdog: Duration::from_secs(10),
+            start_up: Duration::from_secs(60),
+            memory: 4 << 30,
+            minimise: 60,
+            resume: false,
+            workspace_root: PathBuf::from("."),
+            results: PathBuf::from("target/raddle"),
+            ignore: Vec::new(),
+            regressions: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What is run: one test of a test executable, or one program.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// One thing to explore.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The instrumented executable.
+    pub exe: PathBuf,
+    /// Name of the test as libtest lists it; for a program the name of its binary.
+    pub name: String,
+    /// Name of the cargo target, unique enough to find the test again: `lib`, `tests/foo`, `bin/x`.
+    pub target: String,
+    /// Name of the package.
+    pub package: String,
+    /// Test or program.
+    pub kind: TargetKind,
+    /// Arguments of a program; unused for tests.
+    pub args: Vec<String>,
+    /// Variables set on top of the tool's own environment, as `cargo test` would set them.
+    pub env: Vec<(OsString, OsString)>,
+    /// Working directory: the package's.
+    pub cwd: PathBuf,
+    /// Whether the test is `#[ignore]`d, so that libtest has to be told to run it.
+    pub ignored: bool,
+}
+
+impl Target {
+    /// Whether a stored schedule with these names belongs to this target.
+    pub fn is(&self, target: &str, test: &str) -> bool {
+        self.target == target && self.name == test
+    }
+}
+
+/// How a [`Target`] is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// One test of a libtest executable; executions start at the test function.
+    Test,
+    /// A program; executions start at `main`.
+    Main,
+}
