@@ -1,0 +1,24 @@
+//! Strategies that pick the thread to run next, one file each, and what is done with the
+//! schedules they make: files, anchors that survive edits, and the minimiser.
+//!
+//! The strategies are compiled into the runtime inside the program under test: they are
+//! `no_std`, allocate only where an execution or a thread begins, and never panic. What only
+//! the tool needs is behind the `std` feature.
+//!
+//! A new strategy is one file and one line in [`list`].
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+
+extern crate alloc;
+
+pub mod list;
+mod pct;
+mod random;
+mod replay;
+pub mod rng;
+mod round_robin;
+mod serial;
+pub mod strategy;
+mod turns;
+
+pub use list::{ParseError, Recorded, parse, parse_recorded};
+pub use strategy::{Pending, Strategy, View, default_pick};

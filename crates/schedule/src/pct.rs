@@ -1,0 +1,117 @@
+//! Probabilistic concurrency testing: Burckhardt, Kothari, Musuvathi and Nagarakatte,
+//! "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (ASPLOS 2010).
+//!
+//! Threads get random priorities; the enabled thread with the highest one runs. At d-1 random
+//! points the running thread's priority drops below all initial ones. A bug of depth d is hit
+//! with a probability of at least 1/(n·k^(d-1)) for n threads and k points.
+//!
+//! Deviations from the paper:
+//! 1. The number of threads is not known in advance: a new thread gets a random place among
+//!    the priorities given so far, which makes every order of n threads equally likely.
+//! 2. The number of points is an estimate given to `begin`; change points beyond the real end
+//!    have no effect.
+//! 3. A thread that yields drops below everybody, so that spin loops make progress.
+
+use crate::rng::Rng;
+use crate::strategy::{Strategy, View};
+use alloc::vec::Vec;
+
+/// Estimated points of an execution of which nothing is known.
+const UNKNOWN_LENGTH: u64 = 100;
+/// Largest depth that makes sense; more change points are close to a random walk.
+pub const MAX_DEPTH: u32 = 64;
+
+/// See the module's description.
+pub struct Pct {
+    depth: u32,
+    rng: Rng,
+    /// Priority of each thread; higher ones first. Initial ones are positive.
+    priorities: Vec<i64>,
+    /// Threads in ascending order of their initial priority.
+    order: Vec<u16>,
+    /// Points of the changes still to come, latest first.
+    changes: Vec<u64>,
+    /// The next priority below all others.
+    lowest: i64,
+}
+
+impl Pct {
+    /// For bugs of this depth (the number of ordering constraints they need), from 1.
+    pub const fn new(depth: u32) -> Self {
+        Self {
+            depth,
+            rng: Rng::new(0),
+            priorities: Vec::new(),
+            order: Vec::new(),
+            changes: Vec::new(),
+            lowest: 0,
+        }
+    }
+
+    fn add(&mut self, thread: usize) {
+        if self.priorities.len() <= thread {
+            self.priorities.resize(thread + 1, 0);
+        }
+        let place = self.rng.below(self.order.len() as u64 + 1) as usize;
+        self.order.insert(place, thread as u16);
+        // A thread that has dropped keeps its low priority.
+        for (index, &thread) in self.order.iter().enumerate() {
+            let priority = &mut self.priorities[usize::from(thread)];
+            if *priority >= 0 {
+                *priority = index as i64 + 1;
+            }
+        }
+    }
+
+    fn drop_below_all(&mut self, thread: usize) {
+        self.lowest -= 1;
+        if let Some(priority) = self.priorities.get_mut(thread) {
+            *priority = self.lowest;
+        }
+    }
+}
+
+impl Strategy for Pct {
+    fn begin(&mut self, seed: u64, length: u64) {
+        self.rng = Rng::new(seed);
+        self.priorities.clear();
+        self.order.clear();
+        self.lowest = 0;
+        let length = if length == 0 { UNKNOWN_LENGTH } else { length };
+        self.changes.clear();
+        for _ in 1..self.depth {
+            let point = self.rng.below(length);
+            self.changes.push(point);
+        }
+        self.changes.sort_unstable_by(|left, right| right.cmp(left));
+        self.add(0);
+    }
+
+    fn thread_started(&mut self, thread: usize, _parent: usize, _site_key: u64) {
+        self.add(thread);
+    }
+
+    fn pick(&mut self, view: &View<'_>) -> usize {
+        while self
+            .changes
+            .last()
+            .is_some_and(|&change| change <= view.point)
+        {
+            self.changes.pop();
+            self.drop_below_all(view.current);
+        }
+        if view.yielded {
+            self.drop_below_all(view.current);
+        }
+        let mut best = view.candidate(0);
+        let mut best_priority = i64::MIN;
+        for &thread in view.enabled {
+            let thread = usize::from(thread);
+            let priority = self.priorities.get(thread).copied().unwrap_or(0);
+            if priority > best_priority {
+                (best, best_priority) = (thread, priority);
+            }
+        }
+        best
+    }
+}

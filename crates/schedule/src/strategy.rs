@@ -1,0 +1,154 @@
+//! What a strategy sees and decides, and the rule that applies when nothing was decided.
+
+use raddle_abi::site::{Operation, SiteId};
+
+/// What a thread is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Kind of the operation.
+    pub operation: Operation,
+    /// Whether it may change what `address` points at, or who can run.
+    pub write: bool,
+    /// Address touched, or 0.
+    pub address: usize,
+    /// Site, or 0.
+    pub site: SiteId,
+    /// Key of that site, or 0 if unknown. [`Strategy::needs_site_keys`] says who reads it.
+    pub site_key: u64,
+}
+
+impl Pending {
+    /// Nothing known, as for a thread that has not begun to run.
+    pub const UNKNOWN: Self = Self {
+        operation: Operation::Unknown,
+        write: false,
+        address: 0,
+        site: 0,
+        site_key: 0,
+    };
+}
+
+/// The state of an execution at a scheduling point.
+///
+/// Every pick has its own pair of `current` and `steps[current]`, because `current` is the
+/// thread that the previous pick returned (thread 0 before the first one) and `steps[t]` is
+/// the number of picks that returned `t`. Schedules name picks by this pair.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The thread that ran until here.
+    pub current: usize,
+    /// Whether it can go on.
+    pub current_enabled: bool,
+    /// The threads that can run, in ascending order; never empty.
+    pub enabled: &'a [u16],
+    /// What each thread stands before, by thread number.
+    pub pending: &'a [Pending],
+    /// How often each thread was picked, by thread number.
+    pub steps: &'a [u32],
+    /// Picks of the whole execution before this one.
+    pub point: u64,
+    /// The current thread has just yielded, or was seen to spin: others go first if there are any.
+    pub yielded: bool,
+}
+
+impl View<'_> {
+    /// Whether the current thread may simply go on: it can run, and has not yielded while
+    /// somebody else could run.
+    pub fn may_continue(&self) -> bool {
+        self.current_enabled && !(self.yielded && self.enabled.len() > 1)
+    }
+
+    /// Number of threads that a strategy may choose from (see [`View::candidate`]).
+    pub fn candidates(&self) -> usize {
+        if self.current_enabled && !self.may_continue() {
+            self.enabled.len() - 1
+        } else {
+            self.enabled.len()
+        }
+    }
+
+    /// The `index`-th of the threads to choose from: the enabled ones, without the current one
+    /// if it yields to others. An index out of range gives the last of them.
+    pub fn candidate(&self, index: usize) -> usize {
+        let mut index = index.min(self.candidates().saturating_sub(1));
+        if self.current_enabled && !self.may_continue() {
+            let skipped = self
+                .enabled
+                .partition_point(|&thread| usize::from(thread) < self.current);
+            index += usize::from(index >= skipped);
+        }
+        self.enabled
+            .get(index)
+            .map_or(self.current, |&thread| usize::from(thread))
+    }
+
+    /// The first enabled thread after `thread` in numerical order, beginning again after the last.
+    pub fn enabled_after(&self, thread: usize) -> usize {
+        let next = self
+            .enabled
+            .partition_point(|&enabled| usize::from(enabled) <= thread);
+        match self.enabled.get(next).or(self.enabled.first()) {
+            Some(&thread) => usize::from(thread),
+            None => self.current,
+        }
+    }
+
+    /// Whether `thread` can run.
+    pub fn is_enabled(&self, thread: usize) -> bool {
+        self.enabled
+            .binary_search_by(|&enabled| usize::from(enabled).cmp(&thread))
+            .is_ok()
+    }
+}
+
+/// The thread that runs next where a schedule says nothing:
+///
+/// 1. the current one, if it can run and has not yielded;
+/// 2. if it has yielded, the next enabled one in numerical order, beginning again after the
+///    last (that is the current one only if nobody else can run);
+/// 3. if it cannot run, the enabled one with the lowest number.
+///
+/// The runtime notes down a decision exactly where a strategy picks another thread than this,
+/// and replay applies this rule between the decisions, so both have to share it.
+pub fn default_pick(view: &View<'_>) -> usize {
+    if !view.current_enabled {
+        view.enabled
+            .first()
+            .map_or(view.current, |&thread| usize::from(thread))
+    } else if view.yielded {
+        view.enabled_after(view.current)
+    } else {
+        view.current
+    }
+}
+
+/// Picks the thread to run next. One strategy serves many executions, one after the other.
+///
+/// The runtime calls [`Strategy::pick`] at *every* scheduling point, also where only one
+/// thread can run, and also when the current thread blocks or ends.
+pub trait Strategy {
+    /// An execution begins, with thread 0. Everything that follows depends on `seed`, `length`
+    /// (the estimated number of points) and the views only.
+    fn begin(&mut self, seed: u64, length: u64);
+
+    /// `parent` has started `thread` at the site with `site_key` (0 if unknown). Not called
+    /// for thread 0.
+    fn thread_started(&mut self, thread: usize, parent: usize, site_key: u64);
+
+    /// The thread to run next, one of `view.enabled`.
+    fn pick(&mut self, view: &View<'_>) -> usize;
+
+    /// The execution has ended.
+    fn end(&mut self) {}
+
+    /// After an execution that followed a recorded schedule: the index of the first switch
+    /// that could not be followed.
+    fn diverged(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether [`Pending::site_key`] must be filled in.
+    fn needs_site_keys(&self) -> bool {
+        false
+    }
+}
