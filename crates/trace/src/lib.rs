@@ -7,4 +7,10 @@
 #[cfg(feature = "std")]
 pub mod finding;
 #[cfg(feature = "std")]
+pub mod outcome;
+#[cfg(feature = "std")]
+pub mod plan;
+#[cfg(feature = "std")]
+pub mod program_map;
+#[cfg(feature = "std")]
 pub mod runner;

@@ -1,0 +1,194 @@
+//! What came out of a plan, before anything is explained.
+
+use raddle_abi::control::PlanEnd;
+use raddle_abi::finding::Kind;
+use raddle_abi::plan::{Decision, Reexecution};
+use raddle_abi::record::RawEvent;
+use raddle_abi::site::{Operation, SiteId};
+
+/// What came out of a plan. The counts are of this plan alone.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Why the plan ended; [`PlanEnd::None`] if the process died before.
+    pub end: PlanEnd,
+    /// Executions finished.
+    pub executions: u64,
+    /// Scheduling points passed.
+    pub points: u64,
+    /// Context switches.
+    pub switches: u64,
+    /// Executions cut for exceeding the point limit.
+    pub cut: u64,
+    /// Most threads alive at the same time so far.
+    pub threads: u32,
+    /// Scheduling points of the last execution.
+    pub last_points: u64,
+    /// Length estimate that the last execution used.
+    pub length: u64,
+    /// Trace hash of the last execution.
+    pub last_hash: u64,
+    /// Hash over the trace hashes of all executions, in order.
+    pub plan_hash: u64,
+    /// Exit code of the last execution.
+    pub exit_code: u32,
+    /// How executions were repeated.
+    pub reexecution: Reexecution,
+    /// New findings, in order.
+    pub findings: Vec<RawFinding>,
+    /// Times each kind of finding occurred, duplicates included, by number of [`Kind`].
+    pub occurrences: [u64; 16],
+    /// The events, if the plan asked for them.
+    pub recording: Option<RawRecording>,
+    /// What the last execution printed (its beginning, if it was long).
+    pub output: Vec<u8>,
+    /// Replay: index of the first switch that could not be followed.
+    pub diverged: Option<usize>,
+    /// Bits of [`raddle_abi::control::conditions`].
+    pub conditions: u32,
+    /// Panics in threads that nobody joined.
+    pub stray_panics: u32,
+    /// Numbers of the system calls seen beyond the allow-list.
+    pub syscalls: Vec<u32>,
+    /// How the process died, if it did.
+    pub died: Option<Death>,
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self {
+            end: PlanEnd::None,
+            executions: 0,
+            points: 0,
+            switches: 0,
+            cut: 0,
+            threads: 0,
+            last_points: 0,
+            length: 0,
+            last_hash: 0,
+            plan_hash: 0,
+            exit_code: 0,
+            reexecution: Reexecution::Auto,
+            findings: Vec::new(),
+            occurrences: [0; 16],
+            recording: None,
+            output: Vec::new(),
+            diverged: None,
+            conditions: 0,
+            stray_panics: 0,
+            syscalls: Vec::new(),
+            died: None,
+        }
+    }
+}
+
+/// How a worker process died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Death {
+    /// By itself, with this exit code.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Killed because it made no progress.
+    Stuck {
+        /// Whether it was running (else it waited in the kernel).
+        running: bool,
+        /// What it was doing, in words ("read of descriptor 0").
+        doing: String,
+    },
+    /// Killed because it used more memory than allowed.
+    Memory {
+        /// Bytes resident when it was killed.
+        bytes: u64,
+    },
+}
+
+/// A finding as the runtime wrote it down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawFinding {
+    /// What went wrong.
+    pub kind: Kind,
+    /// Index of the execution within its plan.
+    pub execution: u64,
+    /// Seed of that execution.
+    pub seed: u64,
+    /// Length estimate of that execution.
+    pub length: u64,
+    /// Scheduling points up to the finding.
+    pub points: u64,
+    /// Trace hash up to the finding.
+    pub hash: u64,
+    /// Kind-specific: signal number, exit code, address of the race.
+    pub detail: [u64; 2],
+    /// The whole schedule so far.
+    pub decisions: Vec<Decision>,
+    /// The operations at fault, or where threads stood.
+    pub steps: Vec<RawStep>,
+    /// Blocked threads.
+    pub waits: Vec<RawWait>,
+    /// What the execution wrote.
+    pub output: String,
+}
+
+/// One operation at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawStep {
+    /// Site, or 0.
+    pub site: SiteId,
+    /// Kind of the operation.
+    pub operation: Operation,
+    /// Thread number.
+    pub thread: u16,
+    /// Address touched, or 0.
+    pub address: u64,
+    /// Bytes touched, or 0.
+    pub len: u32,
+    /// Return addresses, innermost first.
+    pub frames: Vec<u64>,
+}
+
+/// A blocked thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawWait {
+    /// Thread number.
+    pub thread: u16,
+    /// What it is blocked in.
+    pub operation: Operation,
+    /// Site of that, or 0.
+    pub site: SiteId,
+    /// Address of the lock or object.
+    pub object: u64,
+    /// Whether `object` is a lock known by its functions.
+    pub is_lock: bool,
+    /// Whether the thread is part of a wait cycle.
+    pub in_cycle: bool,
+    /// Thread and site of a wake-up on this object that came when nobody waited.
+    pub lost_wake: Option<(u32, SiteId)>,
+    /// Threads that hold the lock.
+    pub holders: Vec<u32>,
+    /// Return addresses, innermost first.
+    pub frames: Vec<u64>,
+}
+
+/// Events with the stacks they refer to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawRecording {
+    /// In the order in which they happened.
+    pub events: Vec<RawEvent>,
+    /// The stacks area in words: counts, each followed by that many return addresses.
+    pub stacks: Vec<u64>,
+    /// Whether something did not fit and is missing.
+    pub overflow: bool,
+}
+
+impl RawRecording {
+    /// Return addresses of an event's stack, innermost first; empty if none was taken.
+    pub fn stack(&self, event: &RawEvent) -> &[u64] {
+        let Some(start) = (event.stack as usize).checked_sub(1) else {
+            return &[];
+        };
+        let Some((&frames, rest)) = self.stacks.get(start..).and_then(<[u64]>::split_first) else {
+            return &[];
+        };
+        &rest[..usize::try_from(frames).map_or(rest.len(), |frames| frames.min(rest.len()))]
+    }
+}
