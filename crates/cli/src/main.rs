@@ -1,0 +1,3 @@
+//! `cargo raddle`.
+
+fn main() {}

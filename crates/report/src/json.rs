@@ -1,0 +1,259 @@
+//! Machine output: one JSON object per line. Part of the public interface: fields are added,
+//! never renamed or removed, within one version.
+
+use std::io::{self, Write};
+
+use raddle_trace::finding::{Finding, Place};
+use serde::Serialize;
+
+use crate::{Check, Event, ListedTest, Note, Replay, Reporter, Summary, TestReport};
+
+/// Version of the lines, named by the first of them.
+const VERSION: u32 = 1;
+
+/// Writes events as JSON lines. Progress and status are for people and left out.
+pub struct Json<W> {
+    out: W,
+}
+
+impl<W: Write> Json<W> {
+    /// Writes to `out`.
+    pub const fn new(out: W) -> Self {
+        Self { out }
+    }
+}
+
+impl<W: Write> Reporter for Json<W> {
+    fn report(&mut self, event: &Event) -> io::Result<()> {
+        let Some(line) = Line::of(event) else {
+            return Ok(());
+        };
+        let mut text = serde_json::to_string(&line).map_err(io::Error::other)?;
+        text.push('\n');
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+enum Line<'a> {
+    Start {
+        version: u32,
+    },
+    Finding(FindingLine<'a>),
+    Note {
+        test: &'a str,
+        target: &'a str,
+        text: &'a str,
+    },
+    Test {
+        test: &'a str,
+        target: &'a str,
+        verdict: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<&'a str>,
+        executions: u64,
+        points: u64,
+        cut: u64,
+        threads: u32,
+        reexecution: &'a str,
+        hash: String,
+        seconds: f64,
+        findings: &'a [String],
+    },
+    Listed {
+        test: &'a str,
+        target: &'a str,
+        package: &'a str,
+        ignored: bool,
+    },
+    Replay {
+        id: &'a str,
+        runs: u64,
+        reproduced: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        diverged: Option<&'a str>,
+        others: &'a [String],
+    },
+    Check {
+        name: &'a str,
+        result: &'static str,
+        text: &'a str,
+    },
+    Summary {
+        executions: u64,
+        points: u64,
+        seconds: f64,
+        findings: usize,
+        ignored: usize,
+        explored: usize,
+        single_threaded: usize,
+        not_testable: usize,
+        not_run: usize,
+        interrupted: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct FindingLine<'a> {
+    kind: &'static str,
+    id: &'a str,
+    test: &'a str,
+    title: &'a str,
+    sites: Vec<SiteField<'a>>,
+    schedule: &'a str,
+    confirmed: bool,
+    executions: u64,
+    target: &'a str,
+    cause: &'a str,
+    count: u64,
+    output: &'a str,
+    stacks: Vec<StackField<'a>>,
+}
+
+#[derive(Serialize)]
+struct SiteField<'a> {
+    file: &'a str,
+    line: u32,
+    function: &'a str,
+}
+
+#[derive(Serialize)]
+struct StackField<'a> {
+    heading: &'a str,
+    thread: usize,
+    frames: Vec<SiteField<'a>>,
+}
+
+impl<'a> SiteField<'a> {
+    fn of(place: &'a Place) -> Self {
+        Self {
+            file: &place.file,
+            line: place.line,
+            function: &place.function,
+        }
+    }
+}
+
+impl<'a> FindingLine<'a> {
+    fn of(finding: &'a Finding) -> Self {
+        let stacks = finding.stacks.iter().map(|stack| StackField {
+            heading: &stack.heading,
+            thread: stack.thread,
+            frames: stack.frames.iter().map(SiteField::of).collect(),
+        });
+        Self {
+            kind: finding.kind.word(),
+            id: &finding.id,
+            test: &finding.test,
+            title: &finding.title,
+            sites: finding.sites.iter().map(SiteField::of).collect(),
+            schedule: &finding.schedule,
+            confirmed: finding.confirmed,
+            executions: finding.executions,
+            target: &finding.target,
+            cause: &finding.cause,
+            count: finding.count,
+            output: &finding.output,
+            stacks: stacks.collect(),
+        }
+    }
+}
+
+impl<'a> Line<'a> {
+    fn of(event: &'a Event) -> Option<Self> {
+        Some(match event {
+            Event::Start => Self::Start { version: VERSION },
+            Event::Status { .. } | Event::Progress(_) => return None,
+            Event::Finding(finding) => Self::Finding(FindingLine::of(finding)),
+            Event::Note(Note { test, target, text }) => Self::Note { test, target, text },
+            Event::Test(test) => Self::test(test),
+            Event::Listed(ListedTest {
+                test,
+                target,
+                package,
+                ignored,
+            }) => Self::Listed {
+                test,
+                target,
+                package,
+                ignored: *ignored,
+            },
+            Event::Replay(replay) => Self::replay(replay),
+            Event::Check(Check { name, result, text }) => Self::Check {
+                name,
+                result: result.word(),
+                text,
+            },
+            Event::Summary(summary) => Self::summary(summary),
+        })
+    }
+
+    fn test(report: &'a TestReport) -> Self {
+        Self::Test {
+            test: &report.test,
+            target: &report.target,
+            verdict: report.verdict.word(),
+            why: report.verdict.why(),
+            executions: report.executions,
+            points: report.points,
+            cut: report.cut,
+            threads: report.threads,
+            reexecution: report.reexecution,
+            hash: format!("{:016x}", report.hash),
+            seconds: rounded(report.seconds),
+            findings: &report.findings,
+        }
+    }
+
+    fn replay(replay: &'a Replay) -> Self {
+        Self::Replay {
+            id: &replay.id,
+            runs: replay.runs,
+            reproduced: replay.reproduced,
+            diverged: replay.diverged.as_deref(),
+            others: &replay.others,
+        }
+    }
+
+    fn summary(summary: &Summary) -> Self {
+        Self::Summary {
+            executions: summary.executions,
+            points: summary.points,
+            seconds: rounded(summary.seconds),
+            findings: summary.findings,
+            ignored: summary.ignored,
+            explored: summary.explored,
+            single_threaded: summary.single_threaded,
+            not_testable: summary.not_testable,
+            not_run: summary.not_run,
+            interrupted: summary.interrupted,
+        }
+    }
+}
+
+/// Milliseconds are enough.
+fn rounded(seconds: f64) -> f64 {
+    (seconds * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Json;
+    use crate::{Reporter, sample};
+
+    #[test]
+    fn every_event_becomes_one_line() {
+        let mut out = Vec::new();
+        let mut json = Json::new(&mut out);
+        for event in sample::events() {
+            json.report(&event).unwrap();
+        }
+        let text = String::from_utf8(out).unwrap();
+        for line in text.lines() {
+            serde_json::from_str::<serde_json::Value>(line).unwrap();
+        }
+        insta::assert_snapshot!(text);
+    }
+}

@@ -1,0 +1,26 @@
+//! Shows what Raddle does and finds.
+//!
+//! Producers build [`Event`]s; a [`Reporter`] shows them: [`Terminal`] to people and [`Json`]
+//! to programs. Nothing else prints. A new output format is one new file with one more
+//! implementation of [`Reporter`].
+//!
+//! Deliberately absent: knowledge of how findings come about, of cargo, and of processes.
+
+mod event;
+mod json;
+mod progress;
+mod reporter;
+mod source;
+mod style;
+mod terminal;
+
+pub use event::{
+    Check, CheckResult, Event, ListedTest, Note, Progress, Replay, Summary, TestReport, Verdict,
+};
+pub use json::Json;
+pub use reporter::Reporter;
+pub use source::Sources;
+pub use terminal::{Settings, Terminal};
+
+#[cfg(test)]
+mod sample;

@@ -1,0 +1,165 @@
+//! Hand-made events for the snapshot tests.
+
+use std::time::Duration;
+
+use raddle_abi::finding::Kind;
+use raddle_trace::finding::{Finding, LaneStep, Place, Stack};
+
+use crate::{
+    Check, CheckResult, Event, ListedTest, Note, Progress, Replay, Summary, TestReport, Verdict,
+};
+
+/// One event of each kind.
+pub(crate) fn events() -> Vec<Event> {
+    let mut events = vec![
+        Event::Start,
+        Event::Status {
+            verb: "Preparing".to_owned(),
+            text: "the runtime for rustc 1.95.0 (once per toolchain)".to_owned(),
+        },
+        Event::Progress(Progress {
+            time_left: Duration::from_secs(90),
+            ..Progress::default()
+        }),
+        Event::Finding(Box::new(race())),
+        Event::Note(Note {
+            test: "tests::reads_stdin".to_owned(),
+            target: "lib".to_owned(),
+            text: "a thread panicked that nobody joined".to_owned(),
+        }),
+        Event::Note(Note::general("the rule for `panic-0000000000` matched nothing")),
+    ];
+    events.extend(tests().into_iter().map(Event::Test));
+    events.extend([
+        Event::Listed(ListedTest {
+            test: "tests::one".to_owned(),
+            target: "lib".to_owned(),
+            package: "sample".to_owned(),
+            ignored: true,
+        }),
+        Event::Replay(Box::new(Replay {
+            id: "data-race-0123456789".to_owned(),
+            runs: 100,
+            reproduced: 99,
+            diverged: Some("diverged at switch 3: thread 1 never reached f".to_owned()),
+            others: vec!["panic: index out of bounds".to_owned()],
+            finding: None,
+        })),
+        Event::Check(Check {
+            name: "toolchain".to_owned(),
+            result: CheckResult::Good,
+            text: "rustc 1.95.0".to_owned(),
+        }),
+        Event::Summary(Summary {
+            executions: 12_345,
+            points: 1_000_000,
+            seconds: 1.23456,
+            findings: 1,
+            ignored: 1,
+            explored: 1,
+            single_threaded: 1,
+            not_testable: 2,
+            not_run: 1,
+            interrupted: false,
+        }),
+    ]);
+    events
+}
+
+fn tests() -> Vec<TestReport> {
+    let why = "it waits for input on stdin, which no test gets".to_owned();
+    let verdicts = [
+        ("tests::publishes", Verdict::Explored),
+        ("tests::alone", Verdict::SingleThreaded),
+        ("tests::reads_stdin", Verdict::NotTestable { why: why.clone() }),
+        ("tests::reads_more", Verdict::NotTestable { why }),
+        (
+            "tests::late",
+            Verdict::NotRun {
+                why: "the time was over".to_owned(),
+            },
+        ),
+    ];
+    let report = |(name, verdict): (&str, Verdict)| TestReport {
+        test: name.to_owned(),
+        target: "lib".to_owned(),
+        verdict,
+        executions: 1000,
+        points: 50_000,
+        cut: 0,
+        threads: 2,
+        reexecution: "snapshot",
+        hash: 0x0123_4567_89ab_cdef,
+        seconds: 0.5,
+        findings: Vec::new(),
+    };
+    verdicts.into_iter().map(report).collect()
+}
+
+fn place(line: u32, function: &str) -> Place {
+    Place {
+        file: "src/cell.rs".to_owned(),
+        line,
+        column: 9,
+        function: format!("sample::{function}"),
+    }
+}
+
+fn step(thread: usize, line: u32, action: &str, at_fault: bool) -> LaneStep {
+    LaneStep {
+        thread,
+        place: place(line, "Cell::set"),
+        action: action.to_owned(),
+        at_fault,
+    }
+}
+
+/// A data race of two threads.
+pub(crate) fn race() -> Finding {
+    Finding {
+        kind: Kind::DataRace,
+        id: "data-race-0123456789".to_owned(),
+        test: "tests::publishes".to_owned(),
+        target: "lib".to_owned(),
+        title: "`Cell::set` writes while `Cell::get` reads".to_owned(),
+        cause: "Thread 1 writes 8 bytes at src/cell.rs:10 while the main thread reads them at \
+                src/cell.rs:14, and nothing orders the two accesses."
+            .to_owned(),
+        sites: vec![place(10, "Cell::set"), place(14, "Cell::get")],
+        stacks: vec![Stack {
+            heading: "write of 8 bytes by thread 1".to_owned(),
+            thread: 1,
+            frames: vec![place(10, "Cell::set"), place(19, "tests::publishes::{closure}")],
+        }],
+        threads: vec!["main".to_owned(), "started at src/cell.rs:19".to_owned()],
+        lanes: vec![
+            step(0, 19, "starts thread 1", false),
+            step(1, 10, "writes 8 bytes", true),
+            step(0, 14, "reads 8 bytes", true),
+            step(0, 14, "reads 8 bytes again", false),
+            step(0, 999_999, "unlocks", false),
+        ],
+        output: "thread 'main' panicked\nnote: run with\n".to_owned(),
+        schedule: "target/raddle/schedules/data-race-0123456789.schedule".to_owned(),
+        confirmed: true,
+        executions: 12,
+        count: 1_234,
+    }
+}
+
+/// A deadlock of many threads.
+pub(crate) fn deadlock(threads: usize) -> Finding {
+    Finding {
+        kind: Kind::Deadlock,
+        id: "deadlock-0123456789".to_owned(),
+        title: format!("{threads} threads wait for each other"),
+        threads: (0..threads).map(|thread| format!("worker {thread}")).collect(),
+        lanes: (0..threads)
+            .map(|thread| step(thread, 10, "waits for a lock", thread % 2 == 1))
+            .collect(),
+        stacks: Vec::new(),
+        output: String::new(),
+        count: 1,
+        ..race()
+    }
+}
