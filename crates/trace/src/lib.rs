@@ -5,7 +5,11 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 
 #[cfg(feature = "std")]
+pub mod decode;
+#[cfg(feature = "std")]
 pub mod finding;
+#[cfg(feature = "std")]
+pub mod image;
 #[cfg(feature = "std")]
 pub mod outcome;
 #[cfg(feature = "std")]
@@ -14,3 +18,5 @@ pub mod plan;
 pub mod program_map;
 #[cfg(feature = "std")]
 pub mod runner;
+#[cfg(feature = "std")]
+pub mod site_table;
