@@ -1,1 +1,82 @@
-fn main() {}
+//! Set-up, demo, tests, benchmarks and checks of this repository: `cargo xtask <task>`.
+
+mod bench;
+mod bless;
+mod counts;
+mod demo;
+mod lint;
+mod messages;
+mod repository;
+mod setup;
+mod shell;
+mod subjects;
+mod test;
+mod tidy;
+
+use clap::{Parser, Subcommand};
+
+/// Tasks of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build the tool and run it on the example crates.
+    Demo,
+    /// Run lints, unit tests, end-to-end tests and the suites of published crates.
+    Test {
+        /// 1,000 seeds instead of 100, and all published crates.
+        #[arg(long)]
+        full: bool,
+    },
+    /// Compare speed with shuttle, and rebuilds with plain cargo.
+    Bench {
+        /// Executions per measurement.
+        #[arg(long, default_value_t = 100_000)]
+        executions: u64,
+        /// Measurements of each kind; the median counts.
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+    },
+    /// Accept the present output as the expected one in all snapshot tests.
+    Bless,
+    /// Check documents, layers and source files.
+    Tidy,
+    /// Run rustfmt, clippy, rustdoc and tidy.
+    Lint,
+    /// Run the tool on the test suites of published crates.
+    Subjects {
+        /// Names out of subjects/manifest.toml; all of them without any.
+        names: Vec<String>,
+        /// Executions per test.
+        #[arg(long, default_value_t = 1000)]
+        executions: u64,
+        /// Seconds per crate.
+        #[arg(long, default_value_t = 600)]
+        time: u64,
+        /// Write the figures into the book.
+        #[arg(long)]
+        write: bool,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().task {
+        Task::Demo => demo::run(),
+        Task::Test { full } => test::run(full),
+        Task::Bench { executions, rounds } => bench::run(executions, rounds),
+        Task::Bless => bless::run(),
+        Task::Tidy => tidy::run(),
+        Task::Lint => lint::run(),
+        Task::Subjects {
+            names,
+            executions,
+            time,
+            write,
+        } => subjects::run(&names, executions, time, write),
+    }
+}

@@ -1,0 +1,105 @@
+//! Crates to run the tool on, each copied to a directory of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::{Run, Tool};
+
+/// A crate in a directory of its own, which vanishes with it.
+pub struct Fixture {
+    directory: tempfile::TempDir,
+    source: PathBuf,
+}
+
+/// What an example's `expect.toml` promises.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Expectation {
+    /// Name of the test.
+    pub test: String,
+    /// Kind of the finding.
+    pub kind: String,
+    /// `file:line` of every place that the finding has to name.
+    pub lines: Vec<String>,
+}
+
+impl Fixture {
+    /// A crate of `examples/`.
+    pub fn example(name: &str) -> Self {
+        Self::copy_of(&repository().join("examples").join(name))
+    }
+
+    /// A crate of `tests/fixtures/`.
+    pub fn bad(name: &str) -> Self {
+        Self::copy_of(&repository().join("tests/fixtures").join(name))
+    }
+
+    fn copy_of(source: &Path) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory can be made");
+        copy(source, directory.path());
+        Self {
+            directory,
+            source: source.to_owned(),
+        }
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// What is promised about it.
+    pub fn expectation(&self) -> Expectation {
+        let path = self.source.join("expect.toml");
+        let text = fs::read_to_string(&path).expect("an example has an expect.toml");
+        toml::from_str(&text).expect("expect.toml says test, kind and lines")
+    }
+
+    /// Changes a file's text.
+    pub fn edit(&self, file: &str, change: impl FnOnce(String) -> String) {
+        let path = self.path().join(file);
+        let text = fs::read_to_string(&path).expect("the file is there");
+        let changed = change(text.clone());
+        assert_ne!(text, changed, "the edit of {file} changed nothing");
+        fs::write(path, changed).expect("the file can be written");
+    }
+
+    /// Runs `cargo raddle` with JSON output, and requires this exit code and everything that
+    /// holds for every run.
+    pub fn check(&self, arguments: &[&str], code: i32) -> Run {
+        self.check_tool(Tool::new(self.path(), json(arguments)), code)
+    }
+
+    /// The same with a tool that was started in a special way.
+    pub fn check_tool(&self, tool: Tool, code: i32) -> Run {
+        Run::of(tool.run(), code)
+    }
+}
+
+/// Arguments with `--message-format json` before any `--`.
+fn json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let end = arguments.iter().position(|word| *word == "--");
+    let (own, rest) = arguments.split_at(end.unwrap_or(arguments.len()));
+    [own, &["--message-format", "json"], rest].concat()
+}
+
+fn repository() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package
+        .parent()
+        .expect("the package stands in the repository")
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory can be made");
+    for entry in fs::read_dir(from).expect("a fixture can be read") {
+        let entry = entry.expect("a fixture can be read");
+        let target = to.join(entry.file_name());
+        match entry.file_type().expect("a fixture can be read").is_dir() {
+            true if entry.file_name() == "target" => {}
+            true => copy(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).expect("a file can be copied")),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What the end-to-end tests are written with: a [`Fixture`] is a crate copied to a directory
+//! of its own, [`Fixture::check`] runs the tool there and holds it to what is promised for
+//! every run, and the [`Run`] it returns is what the test looks at.
+//!
+//! Deliberately absent: any use of Raddle's libraries. These tests know the command line and
+//! the machine output, nothing else.
+
+mod fixture;
+mod line;
+mod process;
+mod run;
+
+pub use fixture::{Expectation, Fixture};
+pub use line::{FindingLine, Line, Site, SummaryLine, TestLine};
+pub use process::{Ended, Tool};
+pub use run::Run;
+
+/// Seeds per test for what has to hold for every seed: the variable `E2E_SEEDS`, or 100.
+pub fn seeds() -> u64 {
+    std::env::var("E2E_SEEDS").map_or(100, |text| text.parse().expect("E2E_SEEDS is a number"))
+}

@@ -1,0 +1,127 @@
+//! The lines of the machine output, as a reader outside the project would declare them.
+
+use serde::Deserialize;
+
+/// One line.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum Line {
+    /// The first one.
+    Start {
+        /// Of the format.
+        version: u32,
+    },
+    /// A finding.
+    Finding(FindingLine),
+    /// Something worth knowing.
+    Note {
+        /// Sentence.
+        text: String,
+    },
+    /// What came of one test.
+    Test(TestLine),
+    /// A test that could be run.
+    Listed {
+        /// Name.
+        test: String,
+        /// Whether it is `#[ignore]`d.
+        ignored: bool,
+    },
+    /// What came of a replay.
+    Replay {
+        /// Executions.
+        runs: u64,
+        /// Executions that showed the finding.
+        reproduced: u64,
+        /// Where the program left the schedule.
+        diverged: Option<String>,
+    },
+    /// An answer of `doctor`.
+    Check {
+        /// What was looked at.
+        name: String,
+        /// `ok`, `limited` or `bad`.
+        result: String,
+    },
+    /// The last one of `test`.
+    Summary(SummaryLine),
+    /// A reason that these tests do not know: allowed, as new ones may come.
+    #[serde(other)]
+    Other,
+}
+
+/// A finding.
+#[derive(Clone, Debug, Deserialize)]
+pub struct FindingLine {
+    /// A word.
+    pub kind: String,
+    /// Kind and ten hex digits.
+    pub id: String,
+    /// Test that showed it.
+    pub test: String,
+    /// One line.
+    pub title: String,
+    /// Why it happened.
+    pub cause: String,
+    /// Places that name it.
+    pub sites: Vec<Site>,
+    /// Schedule file.
+    pub schedule: String,
+    /// Whether it was seen again in another process.
+    pub confirmed: bool,
+}
+
+impl FindingLine {
+    /// Its places as `file:line`.
+    pub fn places(&self) -> Vec<String> {
+        let places = self.sites.iter();
+        places
+            .map(|site| format!("{}:{}", site.file, site.line))
+            .collect()
+    }
+}
+
+/// A place.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Site {
+    /// Relative to the workspace.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// Path.
+    pub function: String,
+}
+
+/// What came of one test.
+#[derive(Clone, Debug, Deserialize)]
+pub struct TestLine {
+    /// Name.
+    pub test: String,
+    /// `explored`, `single-threaded`, `not-testable` or `not-run`.
+    pub verdict: String,
+    /// Why there was no exploration.
+    pub why: Option<String>,
+    /// Executions.
+    pub executions: u64,
+    /// Equal for equal seed, plan and binary.
+    pub hash: String,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SummaryLine {
+    /// In all.
+    pub executions: u64,
+    /// Wall-clock.
+    pub seconds: f64,
+    /// Distinct ones.
+    pub findings: u64,
+    /// Tests.
+    pub explored: u64,
+    /// Tests.
+    pub single_threaded: u64,
+    /// Tests.
+    pub not_testable: u64,
+    /// Tests.
+    pub not_run: u64,
+}

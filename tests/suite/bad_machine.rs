@@ -1,0 +1,71 @@
+//! A full disk and missing permissions get one clear sentence that names the path.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use raddle_e2e::{Fixture, Tool};
+
+/// A fixture with everything built and a directory for results.
+fn built() -> Fixture {
+    let fixture = Fixture::example("lost-update");
+    fixture.check(&["list"], 0);
+    for directory in ["findings", "schedules", "traces"] {
+        let path = fixture.path().join("target/raddle").join(directory);
+        fs::create_dir_all(path).expect("a directory can be made");
+    }
+    fixture
+}
+
+/// Whether this machine lets the test prepare what it needs.
+fn possible(program: &str, arguments: &[&str]) -> bool {
+    let possible = Command::new(program)
+        .args(arguments)
+        .status()
+        .is_ok_and(|status| status.success());
+    if !possible {
+        eprintln!("skipped: `{program} {}` needs root", arguments.join(" "));
+    }
+    possible
+}
+
+#[test]
+fn full_disk() {
+    if !possible("unshare", &["--mount", "true"]) {
+        return;
+    }
+    let fixture = built();
+    let script = "mount -t tmpfs -o size=16k tmpfs target/raddle/findings && \
+                  { head -c 1M /dev/zero > target/raddle/findings/fill 2> /dev/null; exec \"$@\"; }";
+    let starter = ["unshare", "--mount", "sh", "-c", script, "sh"];
+    let ended = Tool::started_by(&starter, fixture.path(), ["test"]).run();
+    assert_says_path(&ended, &["space", "full"]);
+}
+
+#[test]
+fn no_write_permission() {
+    let setpriv = ["--bounding-set=-dac_override,-dac_read_search", "true"];
+    let starter: &[&str] = match possible("setpriv", &setpriv) {
+        true => &["setpriv", "--bounding-set=-dac_override,-dac_read_search"],
+        false => &[],
+    };
+    let fixture = built();
+    let findings = fixture.path().join("target/raddle/findings");
+    let set_mode = |mode| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(&findings, permissions).expect("the mode can be set");
+    };
+    set_mode(0o555);
+    let ended = Tool::started_by(starter, fixture.path(), ["test"]).run();
+    set_mode(0o755);
+    assert_says_path(&ended, &["permission"]);
+}
+
+/// The finding is shown although it cannot be stored, and one sentence says why not and where.
+fn assert_says_path(ended: &raddle_e2e::Ended, words: &[&str]) {
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.status.code(), Some(100), "{ended:#?}");
+    assert!(said.contains("target/raddle/findings"), "{ended:#?}");
+    let lower = said.to_lowercase();
+    assert!(words.iter().any(|word| lower.contains(word)), "{ended:#?}");
+}

@@ -1,0 +1,33 @@
+//! Correct concurrency gives nothing.
+
+use raddle_e2e::Fixture;
+
+#[test]
+fn nothing_is_reported_on_correct_tests() {
+    let fixture = Fixture::example("correct");
+    let run = fixture.check(&["test", "--executions", "500"], 0);
+    let unexplored = run
+        .tests()
+        .into_iter()
+        .filter(|test| test.verdict != "explored");
+    assert_eq!(unexplored.count(), 0, "{run:#?}");
+    assert_eq!(run.summary().explored, 30, "{run:#?}");
+    assert_eq!(run.summary().findings, 0);
+}
+
+#[test]
+fn nothing_is_reported_with_points_at_every_access() {
+    let fixture = Fixture::example("correct");
+    fixture.check(
+        &["test", "--granularity", "access", "--executions", "50"],
+        0,
+    );
+}
+
+#[test]
+fn nothing_is_reported_by_single_strategies() {
+    let fixture = Fixture::example("correct");
+    for strategy in ["random", "pct(5)", "round-robin"] {
+        fixture.check(&["test", "--strategy", strategy, "--executions", "50"], 0);
+    }
+}

@@ -1,0 +1,75 @@
+//! Same seed, same plan, same binary: same trace hash, in every process.
+
+use std::collections::BTreeMap;
+
+use raddle_e2e::{Fixture, seeds};
+
+/// Hash and number of executions of every test.
+type Hashes = BTreeMap<String, (String, u64)>;
+
+fn hashes(fixture: &Fixture, code: i32, seed: u64) -> Hashes {
+    let (seed, executions) = (seed.to_string(), seeds().to_string());
+    let options = [
+        "test",
+        "--seed",
+        &seed,
+        "--executions",
+        &executions,
+        "--time",
+        "300s",
+    ];
+    let run = fixture.check(&options, code);
+    let explored = run
+        .tests()
+        .into_iter()
+        .filter(|test| test.verdict == "explored");
+    explored
+        .map(|test| (test.test.clone(), (test.hash.clone(), test.executions)))
+        .collect()
+}
+
+fn check(example: &str, code: i32) {
+    let fixture = Fixture::example(example);
+    let first = hashes(&fixture, code, 7);
+    assert!(!first.is_empty());
+    for (test, (hash, executions)) in &first {
+        assert_ne!(hash.trim_matches('0'), "", "{test} has no hash");
+        assert!(
+            code == 100 || *executions >= seeds(),
+            "{test}: {executions}"
+        );
+    }
+    for _ in 0..2 {
+        assert_eq!(hashes(&fixture, code, 7), first);
+    }
+    assert_ne!(
+        hashes(&fixture, code, 8_000_000),
+        first,
+        "the seed makes a difference"
+    );
+}
+
+#[test]
+fn correct_tests_run_alike_in_three_processes() {
+    check("correct", 0);
+}
+
+#[test]
+fn racy_test_runs_alike_in_three_processes() {
+    check("flag-before-data", 100);
+}
+
+#[test]
+fn deadlocking_test_runs_alike_in_three_processes() {
+    check("abba-deadlock", 100);
+}
+
+#[test]
+fn waiting_test_runs_alike_in_three_processes() {
+    check("lost-wakeup", 100);
+}
+
+#[test]
+fn panicking_test_runs_alike_in_three_processes() {
+    check("lost-update", 100);
+}

@@ -1,0 +1,13 @@
+//! The tool as its users run it, on crates that do not know of it.
+
+mod bad_input;
+mod bad_machine;
+mod bad_program;
+mod configuration;
+mod correct;
+mod determinism;
+mod findings;
+mod regressions;
+mod replay;
+mod selection;
+mod survival;

@@ -1,0 +1,94 @@
+//! Time from a one-line edit to a test that is ready to run, against plain cargo; and what a
+//! second test binary costs.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use super::median;
+use crate::{repository, shell};
+
+/// Measures on a copy of the package of the throughput benchmark.
+pub fn run(tool: &Path, rounds: usize) -> Result<()> {
+    let package = repository::scratch("bench/edited");
+    copy_package(&package)?;
+    let source = package.join("src/lib.rs");
+    let original = fs::read_to_string(&source)?;
+
+    let ready = || shell::raddle(tool, &package, ["list"]);
+    let plain = || shell::foreign_cargo(&package, ["test", "--no-run"]);
+    seconds(ready())?;
+    seconds(plain())?;
+    let (mut own, mut cargo) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        fs::write(&source, original.replace("0..10", &format!("0..1{round}")))?;
+        cargo.push(seconds(plain())?);
+        own.push(seconds(ready())?);
+    }
+    let (own, cargo) = (median(own), median(cargo));
+    println!(
+        "\none-line edit until tests are ready, median of {rounds}: cargo test --no-run {cargo:.2} s, \
+              cargo raddle list {own:.2} s, {:.2} times",
+        own / cargo
+    );
+
+    fs::write(
+        package.join("tests/third.rs"),
+        "#[test]\nfn threads_5() {\n    plain::count(5);\n}\n",
+    )?;
+    let more = seconds(ready())?;
+    println!(
+        "a new test binary beside two: ready after {more:.2} s{}",
+        last_links(&package)?
+    );
+    fs::remove_file(package.join("tests/third.rs"))?;
+    Ok(())
+}
+
+fn seconds(mut command: Command) -> Result<f64> {
+    let start = Instant::now();
+    shell::run(command.stdout(Stdio::null()).stderr(Stdio::null()))?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn copy_package(to: &Path) -> Result<()> {
+    let from = repository::root().join("xtask/bench/plain");
+    for file in [
+        "Cargo.toml",
+        "Cargo.lock",
+        "src/lib.rs",
+        "tests/first.rs",
+        "tests/second.rs",
+    ] {
+        let target = to.join(file);
+        fs::create_dir_all(target.parent().context("a file stands in a directory")?)?;
+        fs::copy(from.join(file), target)?;
+    }
+    Ok(())
+}
+
+/// What the linker wrapper says about the newest link: modules instrumented anew and modules
+/// taken from the cache.
+fn last_links(package: &Path) -> Result<String> {
+    let mut newest = None;
+    for directory in fs::read_dir(package.join("target/raddle"))? {
+        let Ok(reports) = fs::read_dir(directory?.path().join("links")) else {
+            continue;
+        };
+        for report in reports {
+            let report = report?;
+            let modified = report.metadata()?.modified()?;
+            if newest.as_ref().is_none_or(|(time, _)| modified > *time) {
+                newest = Some((modified, report.path()));
+            }
+        }
+    }
+    let Some((_, path)) = newest else {
+        return Ok(String::new());
+    };
+    let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+    Ok(format!("; link report: {report}"))
+}

@@ -1,0 +1,70 @@
+//! The part of the tool's machine output that the tasks read.
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+/// One line; reasons that are of no interest here are [`Message::Other`].
+#[derive(Debug, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum Message {
+    /// A finding.
+    Finding {
+        /// Its id.
+        id: String,
+        /// Test that showed it.
+        test: String,
+        /// One line.
+        title: String,
+    },
+    /// What came of one test.
+    Test(TestMessage),
+    /// The end.
+    Summary(SummaryMessage),
+    /// Anything else.
+    #[serde(other)]
+    Other,
+}
+
+/// What came of one test.
+#[derive(Debug, Deserialize)]
+pub struct TestMessage {
+    /// Name.
+    pub test: String,
+    /// Name of its target.
+    pub target: String,
+    /// Why it was not explored.
+    pub why: Option<String>,
+    /// Executions.
+    pub executions: u64,
+    /// Scheduling points.
+    pub points: u64,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// The end of a run.
+#[derive(Debug, Deserialize)]
+pub struct SummaryMessage {
+    /// In all.
+    pub executions: u64,
+    /// Wall-clock.
+    pub seconds: f64,
+    /// Distinct ones.
+    pub findings: u64,
+    /// Tests.
+    pub explored: u64,
+    /// Tests.
+    pub single_threaded: u64,
+    /// Tests.
+    pub not_testable: u64,
+    /// Tests.
+    pub not_run: u64,
+}
+
+/// Reads all lines.
+pub fn parse(stdout: &str) -> Result<Vec<Message>> {
+    let messages = stdout.lines().map(|line| {
+        serde_json::from_str(line).with_context(|| format!("not a line of machine output: {line}"))
+    });
+    messages.collect()
+}

@@ -1,0 +1,44 @@
+//! Everything that the other tasks need: a C linker, rustup's components, and the built tool.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::{repository, shell};
+
+/// Makes sure that there is a C linker.
+pub fn linker() -> Result<()> {
+    if shell::succeeds(Command::new("cc").arg("--version")) {
+        return Ok(());
+    }
+    eprintln!("xtask: there is no C linker `cc`; installing the package gcc");
+    let installed = shell::run(Command::new("apt-get").args(["install", "-y", "gcc", "libc6-dev"]));
+    if installed.is_err() || !shell::succeeds(Command::new("cc").arg("--version")) {
+        bail!("there is no C linker: install gcc (or clang with a `cc`) and try again");
+    }
+    Ok(())
+}
+
+/// Makes sure that rustfmt and clippy are there.
+pub fn components() -> Result<()> {
+    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        if !shell::succeeds(&mut shell::cargo([subcommand, "--version"])) {
+            eprintln!("xtask: installing rustup's component {component}");
+            shell::run(Command::new("rustup").args(["component", "add", component]))?;
+        }
+    }
+    Ok(())
+}
+
+/// Builds the tool and returns its path.
+pub fn tool() -> Result<PathBuf> {
+    linker()?;
+    shell::run(&mut shell::cargo([
+        "build",
+        "--release",
+        "--package",
+        "cargo-raddle",
+    ]))?;
+    Ok(repository::target().join("release/cargo-raddle"))
+}

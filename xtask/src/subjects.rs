@@ -1,0 +1,252 @@
+//! Runs the tool on the test suites of published crates, which are downloaded by name and
+//! version and built with the lock files that they were published with.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::counts::Counts;
+use crate::messages::{self, Message, SummaryMessage};
+use crate::{repository, setup, shell};
+
+#[derive(Deserialize)]
+struct Manifest {
+    subject: Vec<Subject>,
+}
+
+/// A published crate.
+#[derive(Deserialize)]
+struct Subject {
+    name: String,
+    version: String,
+    /// Whether it belongs to the short tier.
+    #[serde(default)]
+    short: bool,
+}
+
+/// What each crate may cost.
+#[derive(Clone, Copy)]
+pub struct Budget {
+    executions: u64,
+    seconds: u64,
+}
+
+impl Budget {
+    /// For the twenty-minute tier.
+    pub const SHORT: Self = Self {
+        executions: 100,
+        seconds: 60,
+    };
+    /// For everything.
+    pub const FULL: Self = Self {
+        executions: 1000,
+        seconds: 600,
+    };
+}
+
+/// What came of one crate.
+struct Figures {
+    summary: SummaryMessage,
+    findings: Vec<String>,
+    reasons: Vec<String>,
+}
+
+/// Runs the named crates (all without names) and prints a table; with `write`, the table goes
+/// into the book.
+pub fn run(names: &[String], executions: u64, seconds: u64, write: bool) -> Result<()> {
+    let tool = setup::tool()?;
+    let budget = Budget {
+        executions,
+        seconds,
+    };
+    let mut rows = Vec::new();
+    for subject in manifest()? {
+        if names.is_empty() || names.contains(&subject.name) {
+            let figures = explore(&tool, &subject, budget)?;
+            rows.push((subject, figures));
+        }
+    }
+    if rows.is_empty() {
+        bail!("no crate of subjects/manifest.toml has one of these names");
+    }
+    let table = table(&rows, budget);
+    println!("{table}");
+    if write {
+        fs::write(repository::root().join("book/src/suites.md"), table)?;
+    }
+    Ok(())
+}
+
+/// Runs the crates of a tier; each one that ends by itself without a finding passes.
+pub fn check(counts: &mut Counts, tool: &Path, full: bool, budget: Budget) -> Result<()> {
+    for subject in manifest()? {
+        if !full && !subject.short {
+            continue;
+        }
+        let name = format!("{}-{}", subject.name, subject.version);
+        println!("-- {name}");
+        match explore(tool, &subject, budget) {
+            Ok(figures) if figures.findings.is_empty() && figures.summary.explored > 0 => {
+                println!("{}", row(&subject, &figures));
+                counts.pass();
+            }
+            Ok(figures) => counts.fail(format!("{name}: {}", row(&subject, &figures))),
+            Err(error) => counts.fail(format!("{name}: {error:#}")),
+        }
+    }
+    Ok(())
+}
+
+fn manifest() -> Result<Vec<Subject>> {
+    let text = fs::read_to_string(repository::root().join("subjects/manifest.toml"))?;
+    let manifest: Manifest = toml::from_str(&text).context("subjects/manifest.toml")?;
+    Ok(manifest.subject)
+}
+
+/// Runs the tool on one crate.
+fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
+    let directory = download(subject)?;
+    let mut command = shell::raddle(tool, &directory, ["test", "--locked"]);
+    command.args(["--message-format", "json", "--executions"]);
+    command.arg(budget.executions.to_string());
+    command.args(["--time", &format!("{}s", budget.seconds)]);
+    let (stdout, code) = shell::output(&mut command)?;
+    if !matches!(code, Some(0 | 100)) {
+        bail!("the tool ended with {code:?}");
+    }
+    fs::write(directory.join("raddle-output.json"), &stdout)?;
+    let (mut findings, mut reasons, mut summary) = (Vec::new(), Vec::new(), None);
+    for message in messages::parse(&stdout)? {
+        match message {
+            Message::Finding { id, test, title } => {
+                findings.push(format!("{id} in {test}: {title}"))
+            }
+            Message::Test(test) => {
+                let why = test
+                    .why
+                    .map(|why| format!("`{}` ({}): {why}", test.test, test.target));
+                reasons.extend(why);
+            }
+            Message::Summary(last) => summary = Some(last),
+            Message::Other => {}
+        }
+    }
+    Ok(Figures {
+        summary: summary.context("the tool wrote no summary")?,
+        findings,
+        reasons,
+    })
+}
+
+/// Lets cargo download the crate and copies its source to a directory where it is a workspace
+/// of its own. A copy that is already there is used again, with what was built in it.
+fn download(subject: &Subject) -> Result<PathBuf> {
+    let Subject { name, version, .. } = subject;
+    let directory = repository::scratch("subjects").join(format!("{name}-{version}"));
+    if directory.join("Cargo.toml").is_file() {
+        return Ok(directory);
+    }
+    let probe = repository::scratch("download").join(name);
+    fs::create_dir_all(probe.join("src"))?;
+    fs::write(probe.join("src/lib.rs"), "")?;
+    let manifest = format!(
+        "[package]\nname = \"probe\"\nedition = \"2021\"\n[workspace]\n[dependencies]\n{name} = \"={version}\"\n"
+    );
+    fs::write(probe.join("Cargo.toml"), manifest)?;
+    let mut command = shell::foreign_cargo(&probe, ["metadata", "--format-version", "1"]);
+    let (metadata, code) = shell::output(&mut command)?;
+    if code != Some(0) {
+        bail!("{name} {version} cannot be downloaded");
+    }
+    let source = package_directory(&metadata, name)?;
+    let partial = directory.with_extension("partial");
+    copy(&source, &partial)?;
+    let manifest = partial.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest)?;
+    if !text.lines().any(|line| line.trim() == "[workspace]") {
+        fs::write(&manifest, format!("{text}\n[workspace]\n"))?;
+    }
+    fs::rename(&partial, &directory)?;
+    Ok(directory)
+}
+
+/// Where cargo unpacked this package.
+fn package_directory(metadata: &str, name: &str) -> Result<PathBuf> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        name: String,
+        manifest_path: PathBuf,
+    }
+    let metadata: Metadata = serde_json::from_str(metadata)?;
+    let mut packages = metadata.packages.into_iter();
+    let package = packages.find(|package| package.name == name);
+    let manifest = package
+        .context("cargo does not name the package")?
+        .manifest_path;
+    Ok(manifest
+        .parent()
+        .context("a manifest stands in a directory")?
+        .to_owned())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+fn row(subject: &Subject, figures: &Figures) -> String {
+    let SummaryMessage {
+        executions,
+        seconds,
+        findings,
+        explored,
+        single_threaded,
+        not_testable,
+        not_run,
+    } = &figures.summary;
+    let Subject { name, version, .. } = subject;
+    format!(
+        "| {name} {version} | {explored} | {single_threaded} | {not_testable} | {not_run} | {findings} | {executions} | {seconds:.0} |"
+    )
+}
+
+fn table(rows: &[(Subject, Figures)], budget: Budget) -> String {
+    let mut text = format!(
+        "# Suites of published crates\n\nWritten by `cargo xtask subjects --write`: each crate's own tests, as published, with {} executions per test and\n\
+         {} seconds per crate.\n\n\
+         | crate | explored | single-threaded | not testable | not run | findings | executions | seconds |\n\
+         |---|---|---|---|---|---|---|---|\n",
+        budget.executions, budget.seconds
+    );
+    for (subject, figures) in rows {
+        text.push_str(&row(subject, figures));
+        text.push('\n');
+    }
+    for (subject, figures) in rows {
+        let notes = figures.findings.iter().chain(&figures.reasons);
+        let notes: String = notes
+            .map(|note| format!("- {}\n", note.replace('\n', " ")))
+            .collect();
+        if !notes.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\n## {} {}\n\n{notes}", subject.name, subject.version);
+        }
+    }
+    text
+}

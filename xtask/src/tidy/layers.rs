@@ -1,0 +1,73 @@
+//! Crates depend only downwards. The list below is the whole truth about who may know whom.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use super::Complaint;
+use crate::repository;
+
+/// Each crate's directory and the crates of ours that it may depend on.
+const LAYERS: [(&str, &[&str]); 8] = [
+    ("abi", &[]),
+    ("trace", &["abi"]),
+    ("schedule", &["abi", "trace"]),
+    ("runtime", &["abi", "trace", "schedule"]),
+    ("instrument", &["abi", "trace"]),
+    ("campaign", &["abi", "trace", "schedule"]),
+    ("report", &["abi", "trace"]),
+    (
+        "cli",
+        &[
+            "abi",
+            "trace",
+            "schedule",
+            "instrument",
+            "campaign",
+            "report",
+        ],
+    ),
+];
+
+/// Crates that are compiled into the program under test and may depend on nothing else. What
+/// `trace` has besides is optional, and absent there.
+const BARE: [&str; 3] = ["abi", "schedule", "runtime"];
+
+/// Checks the manifests of all crates.
+pub fn check() -> Result<Vec<Complaint>> {
+    let mut complaints = Vec::new();
+    for entry in fs::read_dir(repository::root().join("crates"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let file = format!("crates/{name}/Cargo.toml");
+        let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == name) else {
+            let sentence = "is in no layer: add it to xtask/src/tidy/layers.rs";
+            complaints.push(Complaint::error(file, 0, sentence));
+            continue;
+        };
+        let text = fs::read_to_string(repository::root().join(&file))
+            .with_context(|| format!("{file} cannot be read"))?;
+        let manifest: toml::Table = toml::from_str(&text).with_context(|| file.clone())?;
+        for dependency in dependencies(&manifest) {
+            let sentence = match dependency.strip_prefix("raddle-") {
+                Some(own) if !allowed.contains(&own) => format!("{name} must not depend on {own}"),
+                None if BARE.contains(&name.as_str()) => {
+                    format!(
+                        "{name} goes into the program under test and must not depend on {dependency}"
+                    )
+                }
+                _ => continue,
+            };
+            complaints.push(Complaint::error(&file, 0, sentence));
+        }
+    }
+    Ok(complaints)
+}
+
+/// Names of all dependencies that are not only for tests.
+fn dependencies(manifest: &toml::Table) -> Vec<&String> {
+    let tables = ["dependencies", "build-dependencies"];
+    let tables = tables
+        .iter()
+        .filter_map(|table| manifest.get(*table)?.as_table());
+    tables.flat_map(toml::Table::keys).collect()
+}
