@@ -10,13 +10,23 @@
 
 extern crate alloc;
 
+#[cfg(feature = "std")]
+pub mod anchor;
 pub mod list;
+#[cfg(feature = "std")]
+pub mod minimise;
 mod pct;
 mod random;
 mod replay;
 pub mod rng;
 mod round_robin;
+#[cfg(feature = "std")]
+pub mod schedule_file;
+#[cfg(feature = "std")]
+mod schedule_text;
 mod serial;
+#[cfg(test)]
+mod simulator;
 pub mod strategy;
 mod turns;
 

@@ -179,3 +179,37 @@ pub fn parse_recorded(
         None => Err(ParseError::Unknown(text.to_string())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        parse(text).err().expect("an error").to_string()
+    }
+
+    #[test]
+    fn every_strategy_of_the_list_can_be_named_and_combined() {
+        for entry in ALL {
+            assert!(parse(entry.name).is_ok());
+            assert!(parse(&format!("{0} + {0}", entry.name)).is_ok());
+        }
+        assert!(parse("random+pct(3)").is_ok());
+        assert!(parse("pct( 64 )").is_ok());
+    }
+
+    #[test]
+    fn errors_say_what_to_write() {
+        let unknown = "there is no strategy `chaos`; choose from random, pct(N), round-robin, \
+                       serial, replay, or several joined by `+`";
+        assert_eq!(error("chaos"), unknown);
+        assert!(error("").starts_with("there is no strategy ``"));
+        assert!(error("random+").starts_with("there is no strategy ``"));
+        let range =
+            "the number in parentheses of strategy `pct(0)` is wrong; give one from 1 to 64";
+        assert_eq!(error("pct(0)"), range);
+        assert!(error("pct(3").ends_with("from 1 to 64"));
+        assert!(error("pct(x)").ends_with("from 1 to 64"));
+        assert!(error("random(3)").ends_with("takes none"));
+    }
+}

@@ -115,3 +115,87 @@ impl Strategy for Pct {
         best
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulator::{Op, run};
+    use crate::strategy::Pending;
+
+    /// How many of `runs` seeds put thread 1's only step between steps 3 and 4 of thread 0,
+    /// which is a bug of depth 2.
+    fn hits(depth: u32, runs: u64, length: u64) -> u64 {
+        let program = [
+            [vec![Op::Spawn(1)], vec![Op::Step; 9]].concat(),
+            vec![Op::Step],
+        ];
+        let mut strategy = Pct::new(depth);
+        let is_hit = |seed: &u64| {
+            let order = run(&program, &mut strategy, *seed, length).order;
+            let place = order.iter().position(|&step| step == (1, 0));
+            place.is_some_and(|place| order[..place].last() == Some(&(0, 3)))
+        };
+        (0..runs).filter(is_hit).count() as u64
+    }
+
+    #[test]
+    fn a_bug_of_depth_two_is_hit_at_least_as_often_as_the_paper_promises() {
+        let (runs, threads, points) = (10_000, 2, 11);
+        let bound = runs / (threads * points);
+        let hits = hits(2, runs, points);
+        assert!(hits >= bound * 9 / 10, "{hits} of {bound}");
+        assert!(
+            hits <= runs / points * 2,
+            "{hits} is too often: not uniform"
+        );
+    }
+
+    #[test]
+    fn a_bug_of_depth_two_needs_a_change_point() {
+        assert_eq!(hits(1, 2_000, 11), 0);
+    }
+
+    #[test]
+    fn every_thread_is_equally_likely_to_come_first() {
+        let mut strategy = Pct::new(1);
+        let mut first = [0_u32; 4];
+        for seed in 0..8_000 {
+            strategy.begin(seed, 20);
+            (1..4).for_each(|thread| strategy.thread_started(thread, 0, 0));
+            let view = View {
+                current: 0,
+                current_enabled: true,
+                enabled: &[0, 1, 2, 3],
+                pending: &[Pending::UNKNOWN; 4],
+                steps: &[0; 4],
+                point: 0,
+                yielded: false,
+            };
+            first[strategy.pick(&view)] += 1;
+        }
+        assert!(
+            first.iter().all(|&count| (1_800..2_200).contains(&count)),
+            "{first:?}"
+        );
+    }
+
+    #[test]
+    fn spin_loops_make_progress_and_seeds_decide_everything() {
+        let program = [
+            vec![
+                Op::Spawn(1),
+                Op::Spawn(2),
+                Op::SpinUntil(0),
+                Op::SpinUntil(1),
+            ],
+            vec![Op::SpinUntil(1), Op::Set(0)],
+            vec![Op::Step, Op::Set(1)],
+        ];
+        let mut strategy = Pct::new(3);
+        for seed in 0..200 {
+            let first = run(&program, &mut strategy, seed, 12);
+            assert!(!first.stuck);
+            assert_eq!(run(&program, &mut strategy, seed, 12), first);
+        }
+    }
+}

@@ -178,3 +178,149 @@ impl Strategy for Replay {
         self.by_site || !self.anchors.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::anchor::{anchor_threads, switches_by_site, switches_by_step};
+    use crate::list::parse;
+    use crate::simulator::{Op, Run, key_of, run};
+
+    /// Locks, spins and threads that start threads; may deadlock.
+    fn program() -> Vec<Vec<Op>> {
+        let locks = |first, second| {
+            vec![
+                Op::Lock(first),
+                Op::Step,
+                Op::Lock(second),
+                Op::Unlock(second),
+                Op::Unlock(first),
+                Op::Set(0),
+            ]
+        };
+        vec![
+            vec![
+                Op::Spawn(1),
+                Op::Step,
+                Op::Spawn(2),
+                Op::Step,
+                Op::SpinUntil(0),
+                Op::Step,
+            ],
+            [vec![Op::Spawn(3)], locks(0, 1)].concat(),
+            locks(1, 0),
+            vec![Op::Step, Op::SpinUntil(0), Op::Step],
+        ]
+    }
+
+    fn explore(seed: u64) -> Run {
+        run(&program(), &mut *parse("random+pct(3)").unwrap(), seed, 30)
+    }
+
+    #[test]
+    fn a_replay_by_step_repeats_everything() {
+        for seed in 0..500 {
+            let original = explore(seed);
+            let mut replay = Replay::new(&[], &switches_by_step(&original.decisions));
+            assert_eq!(run(&program(), &mut replay, 0, 0), original);
+            assert_eq!(replay.diverged(), None);
+        }
+    }
+
+    #[test]
+    fn a_replay_by_site_repeats_everything() {
+        let mut deadlocks = 0;
+        for seed in 0..500 {
+            let original = explore(seed);
+            let threads = anchor_threads(original.spawns.iter().copied());
+            let passed = original.passed.iter().copied();
+            let switches = switches_by_site(&original.decisions, passed, key_of);
+            let by_site = switches
+                .iter()
+                .filter(|switch| switch.site_key != 0)
+                .count();
+            assert_eq!(by_site, switches.len());
+            let mut replay = Replay::new(&threads, &switches);
+            assert_eq!(run(&program(), &mut replay, 0, 0), original);
+            assert_eq!(replay.diverged(), None);
+            deadlocks += u32::from(original.stuck);
+        }
+        assert!(deadlocks > 10, "{deadlocks}");
+    }
+
+    #[test]
+    fn a_replay_by_site_survives_added_steps() {
+        let mut edited = program();
+        for (thread, place) in [(0, 0), (0, 3), (1, 2), (2, 0), (3, 1)] {
+            edited[thread].insert(place, Op::Added);
+        }
+        for seed in 0..500 {
+            let original = explore(seed);
+            let threads = anchor_threads(original.spawns.iter().copied());
+            let passed = original.passed.iter().copied();
+            let switches = switches_by_site(&original.decisions, passed, key_of);
+            let mut replay = Replay::new(&threads, &switches);
+            let repeated = run(&edited, &mut replay, 0, 0);
+            assert_eq!(replay.diverged(), None);
+            assert_eq!(repeated.stuck, original.stuck);
+        }
+    }
+
+    #[test]
+    fn threads_are_recognised_by_where_they_were_started() {
+        let program = [
+            vec![Op::Spawn(2), Op::Spawn(1), Op::Step],
+            vec![Op::Step],
+            vec![Op::Step],
+        ];
+        let anchor = |thread, site_key| ThreadAnchor {
+            thread,
+            parent: 0,
+            occurrence: 0,
+            site_key,
+        };
+        // In the schedule, the thread of the first spawn is number 1.
+        let switch = Switch {
+            from: 0,
+            to: 1,
+            occurrence: 0,
+            site_key: 201,
+        };
+        let mut replay = Replay::new(&[anchor(1, 1), anchor(2, 101)], &[switch]);
+        let order = run(&program, &mut replay, 0, 0).order;
+        assert_eq!(order[2], (2, 0));
+        assert_eq!(replay.diverged(), None);
+    }
+
+    #[test]
+    fn the_first_switch_that_cannot_be_followed_is_told() {
+        let program = [
+            vec![Op::Spawn(1), Op::Step, Op::Step],
+            vec![Op::Step, Op::Step],
+        ];
+        let step = |from, to, occurrence| Switch {
+            from,
+            to,
+            occurrence,
+            site_key: 0,
+        };
+        let diverged = |switches: &[Switch]| {
+            let mut replay = Replay::new(&[], switches);
+            run(&program, &mut replay, 0, 0);
+            replay.diverged()
+        };
+        assert_eq!(diverged(&[step(0, 1, 2), step(1, 0, 1)]), None);
+        assert_eq!(
+            diverged(&[step(0, 1, 2), step(1, 0, 9), step(0, 1, 3)]),
+            Some(1)
+        );
+        assert_eq!(diverged(&[step(0, 5, 2)]), Some(0));
+        let unknown = Switch {
+            from: 0,
+            to: 1,
+            occurrence: 0,
+            site_key: 77,
+        };
+        assert_eq!(diverged(&[unknown]), Some(0));
+    }
+}

@@ -33,3 +33,23 @@ impl Strategy for RoundRobin {
         view.enabled_after(view.current)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulator::{Op, run};
+
+    #[test]
+    fn threads_take_turns_after_the_head_start() {
+        let program = [
+            vec![Op::Spawn(1), Op::Step, Op::Step, Op::Step],
+            vec![Op::Step; 2],
+        ];
+        let threads = |seed| -> Vec<usize> {
+            let run = run(&program, &mut RoundRobin::new(), seed, 0);
+            run.order.iter().map(|&(thread, _)| thread).collect()
+        };
+        assert_eq!(threads(0), [0, 1, 0, 1, 0, 0]);
+        assert_eq!(threads(1), [0, 0, 1, 0, 1, 0]);
+    }
+}

@@ -16,3 +16,29 @@ impl Strategy for Serial {
         default_pick(view)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulator::{Op, run};
+
+    #[test]
+    fn threads_run_until_they_block_or_yield_without_decisions() {
+        let program = [
+            vec![
+                Op::Spawn(1),
+                Op::Spawn(2),
+                Op::Step,
+                Op::SpinUntil(0),
+                Op::Step,
+            ],
+            vec![Op::SpinUntil(1), Op::Set(0)],
+            vec![Op::Step, Op::Set(1)],
+        ];
+        let run = run(&program, &mut Serial, 0, 0);
+        assert!(!run.stuck);
+        assert_eq!(run.decisions, []);
+        let threads: Vec<usize> = run.order.iter().map(|&(thread, _)| thread).collect();
+        assert_eq!(threads, [0, 0, 0, 2, 2, 1, 1, 0, 0]);
+    }
+}

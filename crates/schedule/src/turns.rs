@@ -60,3 +60,26 @@ impl Strategy for Turns {
             .any(|strategy| strategy.needs_site_keys())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::list::parse;
+    use crate::simulator::{Op, run};
+
+    #[test]
+    fn the_seed_decides_whose_turn_it_is() {
+        let program = [
+            [vec![Op::Spawn(1)], vec![Op::Step; 6]].concat(),
+            vec![Op::Step; 6],
+        ];
+        let orders = |text: &str, seed| run(&program, &mut *parse(text).unwrap(), seed, 14).order;
+        for seed in 0..40 {
+            let alone = if seed % 2 == 0 {
+                "serial"
+            } else {
+                "round-robin"
+            };
+            assert_eq!(orders("serial+round-robin", seed), orders(alone, seed));
+        }
+    }
+}

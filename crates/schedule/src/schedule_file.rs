@@ -1,0 +1,130 @@
+//! Schedule files: a finding's interleaving as text, anchored to events, so that it can be
+//! committed, read, and replayed after small edits of the program.
+//!
+//! ```text
+//! raddle schedule 1
+//! build 5b0f3c61a7
+//! test queue::tests::push_pop
+//! target lib
+//! finding data-race-0123456789
+//! kind data-race
+//! seed 17
+//! granularity racy
+//! max-points 100000
+//! length 41
+//! oracles race
+//! racy 00f1e2d3c4b5a697  # src/queue.rs:31 in Queue::push
+//! thread 1 parent 0 site 8a7b6c5d4e3f2a1b occurrence 0  # src/queue.rs:90 in push_pop
+//! switch 1 site 00f1e2d3c4b5a697 occurrence 2 to 0  # src/queue.rs:31 in Queue::push
+//! switch 0 step 12 to 1
+//! end
+//! ```
+//!
+//! What follows ` #` is for people. A file of another version, a damaged one and one that was
+//! cut off are refused with the line at fault.
+
+use raddle_abi::finding::Kind;
+use raddle_abi::plan::{Granularity, Switch, ThreadAnchor};
+use raddle_trace::plan::PlanRequest;
+
+/// Version of the format.
+pub const VERSION: u32 = 1;
+
+/// A stored schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Build id of the executable that it was made with.
+    pub build: String,
+    /// Name of the test, or of the binary.
+    pub test: String,
+    /// Name of the executable's target (`lib`, `tests/foo`).
+    pub target: String,
+    /// Arguments of the program, for a binary.
+    pub arguments: Vec<String>,
+    /// Id of the finding.
+    pub finding: String,
+    /// Kind of the finding.
+    pub kind: Kind,
+    /// Seed of the execution.
+    pub seed: u64,
+    /// Where scheduling points stand.
+    pub granularity: Granularity,
+    /// Scheduling points after which the execution is continued fairly.
+    pub max_points: u64,
+    /// Length estimate of the execution.
+    pub length: u64,
+    /// Bits of [`raddle_abi::plan::oracles`].
+    pub oracles: u32,
+    /// Plain accesses that are scheduling points.
+    pub racy: Vec<Placed<u64>>,
+    /// The threads that switches name.
+    pub threads: Vec<Placed<ThreadAnchor>>,
+    /// The switches, in order.
+    pub switches: Vec<Placed<Switch>>,
+}
+
+/// Something with its place in the source, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed<T> {
+    /// The thing itself.
+    pub value: T,
+    /// `file:line in function`, or empty.
+    pub place: String,
+}
+
+/// Why a schedule file cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScheduleError {
+    /// The first line is another.
+    #[error("this is not a schedule file of Raddle")]
+    NotASchedule,
+    /// It was written by another version.
+    #[error("the schedule file has version {0}, but only version {VERSION} can be read")]
+    Version(String),
+    /// A line makes no sense.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The last line is missing.
+    #[error("the schedule file was cut off after line {0}")]
+    CutOff(usize),
+    /// A line that every schedule has is missing.
+    #[error("the schedule file has no line `{0}`")]
+    Missing(&'static str),
+}
+
+impl Schedule {
+    /// The text of the file.
+    pub fn to_text(&self) -> String {
+        crate::schedule_text::write(self)
+    }
+
+    /// Reads the contents of a file.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else, damaged, cut off, or of another version.
+    pub fn parse(contents: &[u8]) -> Result<Self, ScheduleError> {
+        crate::schedule_text::parse(contents)
+    }
+
+    /// A plan that replays this schedule once.
+    pub fn plan(&self) -> PlanRequest {
+        PlanRequest {
+            strategy: "replay".into(),
+            seed: self.seed,
+            max_points: self.max_points,
+            length: self.length,
+            oracles: self.oracles,
+            granularity: self.granularity,
+            threads: self.threads.iter().map(|placed| placed.value).collect(),
+            switches: self.switches.iter().map(|placed| placed.value).collect(),
+            racy: self.racy.iter().map(|placed| placed.value).collect(),
+            ..PlanRequest::default()
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A toy machine for the tests of strategies: threads are lists of operations.
+
+use crate::anchor::{Passed, Spawn};
+use crate::strategy::{Pending, Strategy, View, default_pick};
+use raddle_abi::plan::Decision;
+use raddle_abi::site::Operation;
+
+/// What a thread of a toy program does. Its site's key is 100 × the number of operations before
+/// it + 1, without those that were added, so that threads with the same program share sites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// A step that only counts.
+    Step,
+    /// A step that was added to the program later.
+    Added,
+    /// Starts this thread.
+    Spawn(usize),
+    /// Acquires a lock; blocks while another thread has it.
+    Lock(usize),
+    /// Releases a lock.
+    Unlock(usize),
+    /// Sets a flag.
+    Set(usize),
+    /// Spins, yielding, until a flag is set.
+    SpinUntil(usize),
+}
+
+/// What happened.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Thread and index of each operation that was performed.
+    pub order: Vec<(usize, usize)>,
+    pub decisions: Vec<Decision>,
+    pub passed: Vec<Passed>,
+    pub spawns: Vec<Spawn>,
+    /// Nobody could run though not all had ended, or it took too long.
+    pub stuck: bool,
+}
+
+const MAX_POINTS: u64 = 500;
+
+pub fn key(thread: &[Op], index: usize) -> u64 {
+    match thread.get(index) {
+        Some(Op::Added) => 9,
+        _ => {
+            thread[..index]
+                .iter()
+                .filter(|&&op| op != Op::Added)
+                .count() as u64
+                * 100
+                + 1
+        }
+    }
+}
+
+/// Site ids of the toy machine carry their key.
+pub fn key_of(site: u32) -> u64 {
+    u64::from(site)
+}
+
+struct Machine<'a> {
+    program: &'a [Vec<Op>],
+    next: Vec<usize>,
+    started: Vec<bool>,
+    owners: [Option<usize>; 8],
+    flags: [bool; 8],
+}
+
+impl Machine<'_> {
+    fn is_enabled(&self, thread: usize) -> bool {
+        self.started[thread]
+            && match self.program[thread].get(self.next[thread]) {
+                None => false,
+                Some(&Op::Lock(lock)) => self.owners[lock].is_none(),
+                Some(_) => true,
+            }
+    }
+
+    fn pending(&self, thread: usize) -> Pending {
+        let site_key = key(&self.program[thread], self.next[thread]);
+        Pending {
+            operation: Operation::AtomicRmw,
+            write: true,
+            address: 0,
+            site: site_key as u32,
+            site_key,
+        }
+    }
+}
+
+/// Runs a toy program of which thread 0 runs from the start.
+pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: u64) -> Run {
+    let count = program.len();
+    let mut machine = Machine {
+        program,
+        next: vec![0; count],
+        started: vec![false; count],
+        owners: [None; 8],
+        flags: [false; 8],
+    };
+    let mut result = Run::default();
+    machine.started[0] = true;
+    strategy.begin(seed, length);
+    let mut steps = vec![0_u32; count];
+    let (mut current, mut yielded) = (0, false);
+    for point in 0.. {
+        let enabled: Vec<u16> = (0..count)
+            .filter(|&thread| machine.is_enabled(thread))
+            .map(|t| t as u16)
+            .collect();
+        if enabled.is_empty() || point == MAX_POINTS {
+            let over = |thread: usize| machine.next[thread] == program[thread].len();
+            result.stuck = !(0..count).all(over);
+            break;
+        }
+        let pending: Vec<_> = (0..count).map(|thread| machine.pending(thread)).collect();
+        let view = View {
+            current,
+            current_enabled: machine.is_enabled(current),
+            enabled: &enabled,
+            pending: &pending,
+            steps: &steps,
+            point,
+            yielded: yielded && machine.is_enabled(current),
+        };
+        let picked = strategy.pick(&view);
+        assert!(view.is_enabled(picked), "picked {picked} of {enabled:?}");
+        if picked != default_pick(&view) {
+            result.decisions.push(Decision {
+                from: current as u16,
+                to: picked as u16,
+                step: steps[current],
+                site: pending[current].site,
+                point: point as u32,
+            });
+        }
+        result.passed.push(Passed {
+            thread: picked as u16,
+            site_key: pending[picked].site_key,
+        });
+        steps[picked] += 1;
+        current = picked;
+        yielded = step(&mut machine, current, strategy, &mut result);
+    }
+    strategy.end();
+    result
+}
+
+/// Performs the next operation of `thread`; whether it yielded.
+fn step(machine: &mut Machine, thread: usize, strategy: &mut dyn Strategy, run: &mut Run) -> bool {
+    let index = machine.next[thread];
+    match machine.program[thread][index] {
+        Op::SpinUntil(flag) if !machine.flags[flag] => return true,
+        Op::SpinUntil(_) | Op::Step | Op::Added => {}
+        Op::Set(flag) => machine.flags[flag] = true,
+        Op::Lock(lock) => machine.owners[lock] = Some(thread),
+        Op::Unlock(lock) => machine.owners[lock] = None,
+        Op::Spawn(child) => {
+            let site_key = key(&machine.program[thread], index);
+            machine.started[child] = true;
+            strategy.thread_started(child, thread, site_key);
+            let (parent, child) = (thread as u16, child as u16);
+            run.spawns.push(Spawn {
+                parent,
+                thread: child,
+                site_key,
+            });
+        }
+    }
+    machine.next[thread] += 1;
+    run.order.push((thread, index));
+    false
+}
