@@ -17,15 +17,16 @@ const UNBORN: u16 = u16::MAX;
 pub struct Replay {
     anchors: Vec<ThreadAnchor>,
     switches: Vec<Switch>,
-    by_site: bool,
+    /// The site keys of switches, in ascending order.
+    keys: Vec<u64>,
     /// The thread of this execution for each recorded number.
     actual: Vec<u16>,
     /// How often (parent, site key) has started a thread.
     spawned: Vec<(u16, u64, u32)>,
-    /// What each thread stood before when it was last picked, and that pick's step.
-    standing: Vec<(u32, u64)>,
-    /// How often (thread, site key) was passed, for the sites of switches only.
-    passed: Vec<(u16, u64, u32)>,
+    /// What each thread stood before when it was last picked.
+    standing: Vec<u64>,
+    /// How often each thread has passed each of `keys`: one row per thread.
+    passed: Vec<u32>,
     /// Index of the switch to take next.
     next: usize,
     /// The next switch came up but could not be taken.
@@ -35,10 +36,14 @@ pub struct Replay {
 impl Replay {
     /// Follows `switches`, whose threads `anchors` name.
     pub fn new(anchors: &[ThreadAnchor], switches: &[Switch]) -> Self {
+        let mut keys: Vec<u64> = switches.iter().map(|switch| switch.site_key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.retain(|&key| key != 0);
         Self {
             anchors: anchors.to_vec(),
             switches: switches.to_vec(),
-            by_site: switches.iter().any(|switch| switch.site_key != 0),
+            keys,
             actual: Vec::new(),
             spawned: Vec::new(),
             standing: Vec::new(),
@@ -57,45 +62,49 @@ impl Replay {
             .unwrap_or(recorded)
     }
 
-    fn count(counts: &mut Vec<(u16, u64, u32)>, thread: u16, key: u64) -> u32 {
-        for (counted, counted_key, count) in counts.iter_mut() {
-            if *counted == thread && *counted_key == key {
+    /// How many threads (parent, site) has started before this one.
+    fn count_spawn(&mut self, parent: u16, key: u64) -> u32 {
+        for (counted, counted_key, count) in &mut self.spawned {
+            if *counted == parent && *counted_key == key {
                 *count += 1;
                 return *count - 1;
             }
         }
-        counts.push((thread, key, 1));
+        self.spawned.push((parent, key, 1));
         0
     }
 
-    fn times_passed(&self, thread: u16, key: u64) -> u32 {
-        self.passed
-            .iter()
-            .find(|(counted, counted_key, _)| *counted == thread && *counted_key == key)
-            .map_or(0, |&(_, _, count)| count)
+    /// The place of a count in `passed`, if the site is one of a switch.
+    fn index(&self, thread: usize, key: u64) -> Option<usize> {
+        let column = self.keys.binary_search(&key).ok()?;
+        Some(thread * self.keys.len() + column)
     }
 
-    /// The current thread has passed what it stood before when it was picked.
-    fn note_passed(&mut self, view: &View<'_>) {
-        let Some(&(step, key)) = self.standing.get(view.current) else {
+    fn times_passed(&self, thread: usize, key: u64) -> u32 {
+        let index = self.index(thread, key);
+        index
+            .and_then(|index| self.passed.get(index))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// The thread that ran has passed what it stood before when it was picked.
+    fn note_passed(&mut self, thread: usize) {
+        let key = self.standing.get(thread).copied().unwrap_or(0);
+        let Some(index) = self.index(thread, key) else {
             return;
         };
-        let now = view.steps.get(view.current).copied().unwrap_or(0);
-        if key != 0 && now > step && self.switches.iter().any(|switch| switch.site_key == key) {
-            Self::count(&mut self.passed, view.current as u16, key);
+        if self.passed.len() <= index {
+            self.passed.resize((thread + 1) * self.keys.len(), 0);
         }
+        self.passed[index] += 1;
     }
 
     fn note_picked(&mut self, view: &View<'_>, thread: usize) {
         if self.standing.len() <= thread {
-            self.standing.resize(thread + 1, (0, 0));
+            self.standing.resize(thread + 1, 0);
         }
-        let step = view.steps.get(thread).copied().unwrap_or(0);
-        let key = view
-            .pending
-            .get(thread)
-            .map_or(0, |pending| pending.site_key);
-        self.standing[thread] = (step, key);
+        self.standing[thread] = site_key(view, thread);
     }
 
     fn is_due(&self, switch: &Switch, view: &View<'_>) -> bool {
@@ -105,12 +114,15 @@ impl Replay {
         if switch.site_key == 0 {
             return view.steps.get(view.current) == Some(&switch.occurrence);
         }
-        let key = view
-            .pending
-            .get(view.current)
-            .map_or(0, |pending| pending.site_key);
-        key == switch.site_key && self.times_passed(view.current as u16, key) == switch.occurrence
+        let key = site_key(view, view.current);
+        key == switch.site_key && self.times_passed(view.current, key) == switch.occurrence
     }
+}
+
+fn site_key(view: &View<'_>, thread: usize) -> u64 {
+    view.pending
+        .get(thread)
+        .map_or(0, |pending| pending.site_key)
 }
 
 impl Strategy for Replay {
@@ -136,7 +148,7 @@ impl Strategy for Replay {
         if self.anchors.is_empty() {
             return;
         }
-        let occurrence = Self::count(&mut self.spawned, parent as u16, site_key);
+        let occurrence = self.count_spawn(parent as u16, site_key);
         let anchor = self.anchors.iter().find(|anchor| {
             anchor.site_key == site_key
                 && anchor.occurrence == occurrence
@@ -148,8 +160,8 @@ impl Strategy for Replay {
     }
 
     fn pick(&mut self, view: &View<'_>) -> usize {
-        if self.by_site {
-            self.note_passed(view);
+        if !self.keys.is_empty() {
+            self.note_passed(view.current);
         }
         let mut picked = default_pick(view);
         if let Some(switch) = self.switches.get(self.next)
@@ -164,7 +176,7 @@ impl Strategy for Replay {
                 self.stuck = true;
             }
         }
-        if self.by_site {
+        if !self.keys.is_empty() {
             self.note_picked(view, picked);
         }
         picked
@@ -175,7 +187,7 @@ impl Strategy for Replay {
     }
 
     fn needs_site_keys(&self) -> bool {
-        self.by_site || !self.anchors.is_empty()
+        !self.keys.is_empty() || !self.anchors.is_empty()
     }
 }
 
