@@ -34,12 +34,12 @@ fn unused_ignore_is_said() {
 
 #[test]
 fn bad_value_is_refused_in_one_sentence() {
-    let run = configured("lost-update", "strategy = \"luck\"\n").check(&["test"], 2);
+    let run = configured("lost-update", "[test]\nstrategy = \"luck\"\n").check(&["test"], 2);
     run.assert_says(&["luck"]);
 }
 
 #[test]
 fn unknown_key_is_refused() {
-    let run = configured("lost-update", "stratergy = \"random\"\n").check(&["test"], 2);
+    let run = configured("lost-update", "[test]\nstratergy = \"random\"\n").check(&["test"], 2);
     run.assert_says(&["stratergy"]);
 }

@@ -3,15 +3,35 @@
 mod rebuild;
 mod throughput;
 
+use std::fs;
+
 use anyhow::Result;
 
-use crate::setup;
+use crate::{repository, setup};
 
-/// Runs all benchmarks and prints their figures.
-pub fn run(executions: u64, rounds: usize) -> Result<()> {
+/// Text that is printed as it grows.
+#[derive(Default)]
+struct Report(String);
+
+impl Report {
+    fn line(&mut self, line: &str) {
+        println!("{line}");
+        self.0.push_str(line);
+        self.0.push('\n');
+    }
+}
+
+/// Runs all benchmarks and prints their figures; with `write`, they go into the book.
+pub fn run(executions: u64, rounds: usize, write: bool) -> Result<()> {
     let tool = setup::tool()?;
-    throughput::run(&tool, executions, rounds)?;
-    rebuild::run(&tool, rounds)
+    let mut report = Report::default();
+    report.line("# Speed\n\nWritten by `cargo xtask bench --write`.\n");
+    throughput::run(&mut report, &tool, executions, rounds)?;
+    rebuild::run(&mut report, &tool, rounds)?;
+    if write {
+        fs::write(repository::root().join("book/src/speed.md"), report.0)?;
+    }
+    Ok(())
 }
 
 /// The middle one.

@@ -41,6 +41,9 @@ enum Task {
         /// Measurements of each kind; the median counts.
         #[arg(long, default_value_t = 5)]
         rounds: usize,
+        /// Write the figures into the book.
+        #[arg(long)]
+        write: bool,
     },
     /// Accept the present output as the expected one in all snapshot tests.
     Bless,
@@ -68,7 +71,11 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().task {
         Task::Demo => demo::run(),
         Task::Test { full } => test::run(full),
-        Task::Bench { executions, rounds } => bench::run(executions, rounds),
+        Task::Bench {
+            executions,
+            rounds,
+            write,
+        } => bench::run(executions, rounds, write),
         Task::Bless => bless::run(),
         Task::Tidy => tidy::run(),
         Task::Lint => lint::run(),

@@ -8,42 +8,42 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use super::median;
+use super::{Report, median};
 use crate::{repository, shell};
 
 /// Measures on a copy of the package of the throughput benchmark.
-pub fn run(tool: &Path, rounds: usize) -> Result<()> {
+pub fn run(report: &mut Report, tool: &Path, rounds: usize) -> Result<()> {
     let package = repository::scratch("bench/edited");
     copy_package(&package)?;
     let source = package.join("src/lib.rs");
     let original = fs::read_to_string(&source)?;
 
-    let ready = || shell::raddle(tool, &package, ["list"]);
+    let ready = || shell::raddle(tool, &package, ["test", "--no-run"]);
     let plain = || shell::foreign_cargo(&package, ["test", "--no-run"]);
     seconds(ready())?;
     seconds(plain())?;
     let (mut own, mut cargo) = (Vec::new(), Vec::new());
-    for round in 0..rounds {
+    for round in 1..=rounds {
         fs::write(&source, original.replace("0..10", &format!("0..1{round}")))?;
         cargo.push(seconds(plain())?);
         own.push(seconds(ready())?);
     }
     let (own, cargo) = (median(own), median(cargo));
-    println!(
-        "\none-line edit until tests are ready, median of {rounds}: cargo test --no-run {cargo:.2} s, \
-              cargo raddle list {own:.2} s, {:.2} times",
+    report.line(&format!(
+        "\n## Readiness\n\nFrom a one-line edit until tests are ready, median of {rounds}: `cargo test --no-run` {cargo:.2} s, \
+         `cargo raddle test --no-run` {own:.2} s, {:.2} times.",
         own / cargo
-    );
+    ));
 
     fs::write(
         package.join("tests/third.rs"),
         "#[test]\nfn threads_5() {\n    plain::count(5);\n}\n",
     )?;
     let more = seconds(ready())?;
-    println!(
-        "a new test binary beside two: ready after {more:.2} s{}",
-        last_links(&package)?
-    );
+    report.line(&format!(
+        "\nA new test binary beside two others is ready after {more:.2} s{}.",
+        last_link(&package)?
+    ));
     fs::remove_file(package.join("tests/third.rs"))?;
     Ok(())
 }
@@ -72,7 +72,7 @@ fn copy_package(to: &Path) -> Result<()> {
 
 /// What the linker wrapper says about the newest link: modules instrumented anew and modules
 /// taken from the cache.
-fn last_links(package: &Path) -> Result<String> {
+fn last_link(package: &Path) -> Result<String> {
     let mut newest = None;
     for directory in fs::read_dir(package.join("target/raddle"))? {
         let Ok(reports) = fs::read_dir(directory?.path().join("links")) else {

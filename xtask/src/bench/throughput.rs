@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::median;
+use super::{Report, median};
 use crate::messages::{self, Message};
 use crate::{repository, shell};
 
@@ -30,16 +30,16 @@ const STRATEGIES: [(&str, &str); 2] = [("random", "random"), ("pct(3)", "pct")];
 const THREADS: [u32; 3] = [2, 3, 8];
 
 /// Measures and prints one table.
-pub fn run(tool: &Path, executions: u64, rounds: usize) -> Result<()> {
+pub fn run(report: &mut Report, tool: &Path, executions: u64, rounds: usize) -> Result<()> {
     let peer = build_peer()?;
-    println!(
-        "threads × 10 × {{lock, unlock, fetch_add}}: plain std under Raddle, rewritten under shuttle 0.9.9"
-    );
-    println!(
-        "{executions} executions per measurement, median of {rounds}, taking turns; one worker each\n"
-    );
-    println!("| threads | strategy | | executions/s | ns/point | of shuttle's executions/s |");
-    println!("|---|---|---|---|---|---|");
+    report.line(&format!(
+        "## Throughput\n\n\
+         Each thread locks, adds, unlocks and adds atomically, ten times: plain std under Raddle, rewritten under\n\
+         shuttle 0.9.9. {executions} executions per measurement (fewer with more threads), median of {rounds}, taking\n\
+         turns, one worker each.\n\n\
+         | threads | strategy | | executions/s | ns/point | of shuttle's executions/s |\n\
+         |---|---|---|---|---|---|"
+    ));
     for threads in THREADS {
         for (strategy, word) in STRATEGIES {
             let executions = executions / u64::from(threads / 2);
@@ -59,9 +59,7 @@ pub fn run(tool: &Path, executions: u64, rounds: usize) -> Result<()> {
                 let per_second = median(column.iter().map(|one| one.per_second).collect());
                 let points = median(column.iter().map(|one| one.nanoseconds_per_point).collect());
                 let ratio = per_second / *base.get_or_insert(per_second);
-                println!(
-                    "| {threads} | {strategy} | {name} | {per_second:.0} | {points:.1} | {ratio:.2} |"
-                );
+                report.line(&format!("| {threads} | {strategy} | {name} | {per_second:.0} | {points:.1} | {ratio:.2} |"));
             }
         }
     }

@@ -29,9 +29,9 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ),
 ];
 
-/// Crates that are compiled into the program under test and may depend on nothing else. What
-/// `trace` has besides is optional, and absent there.
-const BARE: [&str; 3] = ["abi", "schedule", "runtime"];
+/// Crates that are compiled into the program under test. Of foreign crates they may only have
+/// optional ones, which are absent there.
+const BARE: [&str; 4] = ["abi", "trace", "schedule", "runtime"];
 
 /// Checks the manifests of all crates.
 pub fn check() -> Result<Vec<Complaint>> {
@@ -47,10 +47,10 @@ pub fn check() -> Result<Vec<Complaint>> {
         let text = fs::read_to_string(repository::root().join(&file))
             .with_context(|| format!("{file} cannot be read"))?;
         let manifest: toml::Table = toml::from_str(&text).with_context(|| file.clone())?;
-        for dependency in dependencies(&manifest) {
+        for (dependency, optional) in dependencies(&manifest) {
             let sentence = match dependency.strip_prefix("raddle-") {
                 Some(own) if !allowed.contains(&own) => format!("{name} must not depend on {own}"),
-                None if BARE.contains(&name.as_str()) => {
+                None if !optional && BARE.contains(&name.as_str()) => {
                     format!(
                         "{name} goes into the program under test and must not depend on {dependency}"
                     )
@@ -63,11 +63,15 @@ pub fn check() -> Result<Vec<Complaint>> {
     Ok(complaints)
 }
 
-/// Names of all dependencies that are not only for tests.
-fn dependencies(manifest: &toml::Table) -> Vec<&String> {
+/// Names of all dependencies that are not only for tests, and whether they are optional.
+fn dependencies(manifest: &toml::Table) -> Vec<(&str, bool)> {
     let tables = ["dependencies", "build-dependencies"];
     let tables = tables
         .iter()
         .filter_map(|table| manifest.get(*table)?.as_table());
-    tables.flat_map(toml::Table::keys).collect()
+    let entries = tables.flatten().map(|(name, value)| {
+        let optional = value.get("optional").and_then(toml::Value::as_bool);
+        (name.as_str(), optional.unwrap_or(false))
+    });
+    entries.collect()
 }
