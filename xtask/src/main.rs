@@ -13,6 +13,8 @@ mod subjects;
 mod test;
 mod tidy;
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 /// Tasks of this repository.
@@ -67,8 +69,8 @@ enum Task {
     },
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().task {
+fn main() -> ExitCode {
+    let result = match Arguments::parse().task {
         Task::Demo => demo::run(),
         Task::Test { full } => test::run(full),
         Task::Bench {
@@ -85,5 +87,12 @@ fn main() -> anyhow::Result<()> {
             time,
             write,
         } => subjects::run(&names, executions, time, write),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::{Complaint, text};
+use crate::repository;
 
 /// Lines from which a file should be split.
 const LONG: usize = 500;
@@ -28,21 +29,24 @@ const FORBIDDEN: [(&str, &str); 7] = [
     ),
 ];
 
-/// Beginnings of paths that exist on one machine only.
-const MACHINE_PATHS: [&str; 4] = [
-    concat!("/ho", "me/"),
-    concat!("/ro", "ot/"),
-    concat!("/wo", "rk/"),
-    concat!("/Us", "ers/"),
-];
+/// Beginnings of paths that exist on this machine only: the repository and the home directory.
+fn machine_paths() -> Vec<String> {
+    let paths = [Some(repository::root().to_owned()), std::env::home_dir()];
+    let paths = paths.into_iter().flatten();
+    let long_enough = paths.filter(|path| path.components().count() > 1);
+    long_enough
+        .map(|path| format!("{}/", path.display()))
+        .collect()
+}
 
 /// Checks all files; Rust files more closely.
 pub fn check(files: &[PathBuf]) -> Result<Vec<Complaint>> {
     let mut complaints = Vec::new();
+    let machine_paths = machine_paths();
     for file in files {
         let text = text(file)?;
         for (index, line) in text.lines().enumerate() {
-            if let Some(path) = MACHINE_PATHS.iter().find(|path| line.contains(**path)) {
+            if let Some(path) = machine_paths.iter().find(|path| line.contains(*path)) {
                 let sentence = format!("names a path of one machine ({path})");
                 complaints.push(Complaint::error(file, index + 1, sentence));
             }
