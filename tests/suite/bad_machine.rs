@@ -61,6 +61,22 @@ fn no_write_permission() {
     assert_says_path(&ended, &["permission"]);
 }
 
+#[test]
+fn toolchain_that_is_too_old() {
+    let fixture = Fixture::example("lost-update");
+    let rustc = fixture.path().join("old-rustc");
+    let script = "#!/bin/sh\nprintf 'rustc 1.80.0 (051478957 2024-07-21)\\nbinary: rustc\\n\
+                  commit-hash: 051478957371ee0084a7c0913941d2a8c4757bb9\\ncommit-date: 2024-07-21\\n\
+                  host: x86_64-unknown-linux-gnu\\nrelease: 1.80.0\\nLLVM version: 18.1.7\\n'\n";
+    fs::write(&rustc, script).expect("a file can be written");
+    fs::set_permissions(&rustc, fs::Permissions::from_mode(0o755)).expect("the mode can be set");
+    let ended = Tool::new(fixture.path(), ["test"])
+        .env("RUSTC", &rustc)
+        .run();
+    assert_eq!(ended.status.code(), Some(69), "{ended:#?}");
+    assert!(ended.stderr.contains("1.93"), "{ended:#?}");
+}
+
 /// The finding is shown although it cannot be stored, and one sentence says why not and where.
 fn assert_says_path(ended: &raddle_e2e::Ended, words: &[&str]) {
     let said = format!("{}{}", ended.stdout, ended.stderr);

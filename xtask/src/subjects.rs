@@ -196,10 +196,18 @@ fn package_directory(metadata: &str, name: &str) -> Result<PathBuf> {
         .to_owned())
 }
 
+/// Copies a crate, but not its wish for a certain toolchain: the one in use is what counts.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
+        if entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("rust-toolchain")
+        {
+            continue;
+        }
         let target = to.join(entry.file_name());
         if entry.file_type()?.is_dir() {
             copy(&entry.path(), &target)?;
