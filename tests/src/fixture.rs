@@ -31,7 +31,7 @@ impl Fixture {
     }
 
     /// A crate of `tests/fixtures/`.
-    pub fn bad(name: &str) -> Self {
+    pub fn special(name: &str) -> Self {
         Self::copy_of(&repository().join("tests/fixtures").join(name))
     }
 

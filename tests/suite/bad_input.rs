@@ -6,7 +6,7 @@ use raddle_e2e::{Fixture, Line, Tool};
 
 #[test]
 fn crate_that_does_not_compile() {
-    let run = Fixture::bad("does-not-compile").check(&["test"], 101);
+    let run = Fixture::special("does-not-compile").check(&["test"], 101);
     run.assert_says(&["mismatched types"]);
 }
 

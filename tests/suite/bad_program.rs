@@ -4,32 +4,32 @@ use raddle_e2e::Fixture;
 
 #[test]
 fn uninstrumented_program_is_said_to_be_so() {
-    let run = Fixture::bad("uninstrumented").check(&["test"], 0);
+    let run = Fixture::special("uninstrumented").check(&["test"], 0);
     run.assert_not_testable("two_threads_end", &["instrument"]);
 }
 
 #[test]
 fn spinning_without_hooks_is_ended() {
-    let run = Fixture::bad("spins").check(&["test"], 0);
+    let run = Fixture::special("spins").check(&["test"], 0);
     run.assert_not_testable("one_thread_never_comes_back", &["spin", "scheduling point"]);
     assert_eq!(run.test("the_other_test_is_fine").verdict, "explored");
 }
 
 #[test]
 fn reading_stdin_does_not_block() {
-    let run = Fixture::bad("blocks").check(&["test", "stdin_is_read", "--executions", "20"], 0);
+    let run = Fixture::special("blocks").check(&["test", "stdin_is_read", "--executions", "20"], 0);
     assert_eq!(run.test("stdin_is_read").verdict, "explored", "{run:#?}");
 }
 
 #[test]
 fn waiting_for_the_outside_world_is_ended() {
-    let run = Fixture::bad("blocks").check(&["test", "a_socket_never_answers"], 0);
+    let run = Fixture::special("blocks").check(&["test", "a_socket_never_answers"], 0);
     run.assert_not_testable("a_socket_never_answers", &["block", "wait"]);
 }
 
 #[test]
 fn forking_programs_come_to_an_end() {
-    let run = Fixture::bad("forks").check(&["test", "--executions", "20"], 0);
+    let run = Fixture::special("forks").check(&["test", "--executions", "20"], 0);
     for test in run.tests() {
         let told = test.verdict == "explored" || test.why.is_some();
         assert!(told, "{run:#?}");
@@ -39,7 +39,7 @@ fn forking_programs_come_to_an_end() {
 
 #[test]
 fn stack_overflow_is_a_crash_if_it_needs_an_interleaving() {
-    let run = Fixture::bad("overflows").check(&["test"], 100);
+    let run = Fixture::special("overflows").check(&["test"], 100);
     run.assert_not_testable(
         "always",
         &["overflow", "sigsegv", "sigabrt", "signal", "fails"],
@@ -51,7 +51,7 @@ fn stack_overflow_is_a_crash_if_it_needs_an_interleaving() {
 
 #[test]
 fn exit_in_a_thread_is_a_failure_if_it_needs_an_interleaving() {
-    let run = Fixture::bad("exits").check(&["test"], 100);
+    let run = Fixture::special("exits").check(&["test"], 100);
     run.assert_not_testable("always", &["exit"]);
     let finding = run.finding();
     assert_eq!(finding.test, "when_the_flag_is_seen_half_way");
@@ -59,6 +59,6 @@ fn exit_in_a_thread_is_a_failure_if_it_needs_an_interleaving() {
 
 #[test]
 fn allocating_without_end_is_ended() {
-    let run = Fixture::bad("allocates").check(&["test"], 0);
+    let run = Fixture::special("allocates").check(&["test"], 0);
     run.assert_not_testable("without_end", &["memory", "allocat", "heap"]);
 }

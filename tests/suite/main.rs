@@ -10,4 +10,5 @@ mod findings;
 mod regressions;
 mod replay;
 mod selection;
+mod set_up;
 mod survival;

@@ -14,7 +14,7 @@ fn listed(run: &Run) -> Vec<(&str, bool)> {
 
 #[test]
 fn tests_are_listed() {
-    let run = Fixture::bad("single-threaded").check(&["list"], 0);
+    let run = Fixture::special("single-threaded").check(&["list"], 0);
     let expected = [
         ("fails_by_itself", true),
         ("ignored_and_fine", true),
@@ -25,7 +25,7 @@ fn tests_are_listed() {
 
 #[test]
 fn test_without_threads_is_called_single_threaded() {
-    let run = Fixture::bad("single-threaded").check(&["test"], 0);
+    let run = Fixture::special("single-threaded").check(&["test"], 0);
     assert_eq!(run.test("one_and_one").verdict, "single-threaded");
     assert_eq!(
         (run.summary().single_threaded, run.summary().explored),
@@ -35,7 +35,7 @@ fn test_without_threads_is_called_single_threaded() {
 
 #[test]
 fn test_that_always_fails_is_not_testable() {
-    let fixture = Fixture::bad("single-threaded");
+    let fixture = Fixture::special("single-threaded");
     let run = fixture.check(&["test", "fails", "--", "--ignored"], 0);
     run.assert_not_testable("fails_by_itself", &["fails"]);
     assert!(run.findings().is_empty());
@@ -56,7 +56,7 @@ fn filters_and_libtest_options_select_as_in_cargo_test() {
 
 #[test]
 fn program_is_run_with_its_arguments() {
-    let fixture = Fixture::bad("programs");
+    let fixture = Fixture::special("programs");
     let run = fixture.check(&["test", "--bin", "programs", "--", "1"], 100);
     let finding = run.finding();
     assert_eq!(finding.kind, "panic");
@@ -71,6 +71,6 @@ fn program_is_run_with_its_arguments() {
 
 #[test]
 fn example_is_run() {
-    let run = Fixture::bad("programs").check(&["test", "--example", "clean"], 0);
+    let run = Fixture::special("programs").check(&["test", "--example", "clean"], 0);
     assert_eq!(run.summary().explored, 1);
 }

@@ -50,7 +50,7 @@ fn signalled(fixture: &Fixture, signal: &str) -> Ended {
 
 #[test]
 fn kill_9_loses_no_finding() {
-    let fixture = Fixture::bad("slow-bugs");
+    let fixture = Fixture::special("slow-bugs");
     let ended =
         Tool::new(fixture.path(), LONG).run_while(|_, stdout| !stdout.contains("\"finding\""));
     assert_eq!(ended.status.code(), None, "it was killed: {ended:#?}");
@@ -68,7 +68,7 @@ fn kill_9_loses_no_finding() {
 #[test]
 fn interrupt_keeps_what_was_found() {
     for signal in ["-INT", "-TERM"] {
-        let fixture = Fixture::bad("slow-bugs");
+        let fixture = Fixture::special("slow-bugs");
         let ended = signalled(&fixture, signal);
         assert_eq!(ended.status.code(), Some(100), "{ended:#?}");
         assert!(ended.stdout.contains("\"summary\""), "{ended:#?}");
@@ -78,7 +78,7 @@ fn interrupt_keeps_what_was_found() {
 
 #[test]
 fn interrupt_without_findings_has_its_own_code() {
-    let fixture = Fixture::bad("slow-bugs");
+    let fixture = Fixture::special("slow-bugs");
     fixture.check(&["test", "--no-run"], 0);
     let start = std::time::Instant::now();
     let mut sent = false;
