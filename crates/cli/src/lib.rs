@@ -1,1 +1,70 @@
-//! The command line.
+//! The command line: builds the user's crate with instrumentation, runs campaigns on its
+//! tests, and shows what they find.
+//!
+//! The same executable also serves cargo as compiler wrapper, linker and runner, by the name
+//! it is called with ([`personality`]).
+//!
+//! Deliberately absent: everything that knows about schedules, traces or LLVM.
+
+mod arguments;
+mod cache;
+mod cargo_build;
+mod cargo_config;
+mod cargo_flags;
+mod commands;
+mod config;
+mod console;
+mod embedded;
+mod exit;
+mod file;
+mod interrupt;
+mod link_reports;
+mod listing;
+mod machine;
+mod metadata;
+mod personality;
+mod process;
+mod runner_record;
+mod session;
+mod settings;
+mod stored_flags;
+mod targets;
+mod test_arguments;
+mod toolchain;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::Arguments;
+use crate::exit::Exit;
+
+/// Runs the program that the command line names and returns its exit code.
+pub fn main() -> ExitCode {
+    exit::install_panic_hook();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = personality::dispatch(&arguments) {
+        return code;
+    }
+    let arguments = match Arguments::try_parse_from(arguments::without_cargo(arguments)) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // A closed stream cannot be told that it is closed.
+            let _ = error.print();
+            return if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Clean
+            }
+            .into();
+        }
+    };
+    match commands::run(arguments.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            console::print_error(&failure);
+            failure.exit.into()
+        }
+    }
+}

@@ -1,3 +1,7 @@
 //! `cargo raddle`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cargo_raddle::main()
+}

@@ -82,7 +82,12 @@ mod tests {
 
     #[test]
     fn thousands_stand_apart() {
-        for (number, expected) in [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")] {
+        for (number, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1234567, "1,234,567"),
+        ] {
             assert_eq!(grouped(number), expected);
         }
         assert_eq!(count(1, "finding"), "1 finding");

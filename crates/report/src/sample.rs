@@ -27,7 +27,9 @@ pub(crate) fn events() -> Vec<Event> {
             target: "lib".to_owned(),
             text: "a thread panicked that nobody joined".to_owned(),
         }),
-        Event::Note(Note::general("the rule for `panic-0000000000` matched nothing")),
+        Event::Note(Note::general(
+            "the rule for `panic-0000000000` matched nothing",
+        )),
     ];
     events.extend(tests().into_iter().map(Event::Test));
     events.extend([
@@ -71,7 +73,10 @@ fn tests() -> Vec<TestReport> {
     let verdicts = [
         ("tests::publishes", Verdict::Explored),
         ("tests::alone", Verdict::SingleThreaded),
-        ("tests::reads_stdin", Verdict::NotTestable { why: why.clone() }),
+        (
+            "tests::reads_stdin",
+            Verdict::NotTestable { why: why.clone() },
+        ),
         ("tests::reads_more", Verdict::NotTestable { why }),
         (
             "tests::late",
@@ -129,7 +134,10 @@ pub(crate) fn race() -> Finding {
         stacks: vec![Stack {
             heading: "write of 8 bytes by thread 1".to_owned(),
             thread: 1,
-            frames: vec![place(10, "Cell::set"), place(19, "tests::publishes::{closure}")],
+            frames: vec![
+                place(10, "Cell::set"),
+                place(19, "tests::publishes::{closure}"),
+            ],
         }],
         threads: vec!["main".to_owned(), "started at src/cell.rs:19".to_owned()],
         lanes: vec![
@@ -153,7 +161,9 @@ pub(crate) fn deadlock(threads: usize) -> Finding {
         kind: Kind::Deadlock,
         id: "deadlock-0123456789".to_owned(),
         title: format!("{threads} threads wait for each other"),
-        threads: (0..threads).map(|thread| format!("worker {thread}")).collect(),
+        threads: (0..threads)
+            .map(|thread| format!("worker {thread}"))
+            .collect(),
         lanes: (0..threads)
             .map(|thread| step(thread, 10, "waits for a lock", thread % 2 == 1))
             .collect(),

@@ -182,8 +182,7 @@ impl<O: Write, E: Write> Reporter for Terminal<O, E> {
             Event::Check(check) => self.check(check),
             Event::Summary(summary) => {
                 self.progress.clear();
-                let text =
-                    summary::text(summary, &self.tests, self.settings.verbose, &self.styles);
+                let text = summary::text(summary, &self.tests, self.settings.verbose, &self.styles);
                 self.print(&text)
             }
         }

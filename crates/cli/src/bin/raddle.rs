@@ -1,3 +1,7 @@
-//! `cargo raddle`.
+//! `raddle`: the same commands without cargo in front.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cargo_raddle::main()
+}

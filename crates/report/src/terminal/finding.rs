@@ -41,7 +41,10 @@ pub(super) fn text(
         text.push_str(&output(&finding.output));
     }
     section(&mut text, "replay", styles);
-    text.push_str(&format!("    {} {}\n\n", settings.replay_command, finding.id));
+    text.push_str(&format!(
+        "    {} {}\n\n",
+        settings.replay_command, finding.id
+    ));
     text
 }
 

@@ -15,12 +15,7 @@ const NARROWEST: usize = 30;
 const MARGIN: &str = "    ";
 const FAULT: &str = "  > ";
 
-pub(super) fn text(
-    finding: &Finding,
-    width: usize,
-    styles: &Styles,
-    sources: &Sources,
-) -> String {
+pub(super) fn text(finding: &Finding, width: usize, styles: &Styles, sources: &Sources) -> String {
     let threads: Vec<usize> = finding
         .lanes
         .iter()
@@ -92,7 +87,10 @@ impl Layout<'_> {
         text.push_str(&format!("{MARGIN}{}\n", rules.join("─┼─")));
         let mut previous = None;
         for (step, cell) in self.finding.lanes.iter().zip(&self.cells) {
-            let lane = self.threads.iter().position(|&thread| thread == step.thread);
+            let lane = self
+                .threads
+                .iter()
+                .position(|&thread| thread == step.thread);
             let lane = lane.unwrap_or_default();
             let source = format!("{}  {}", cell.at, cell.source);
             let place = Some((step.thread, source.clone()));
@@ -137,11 +135,19 @@ impl Layout<'_> {
             let name = self.thread_name(thread);
             text.push_str(&format!("{MARGIN}{}\n", self.styles.lane.apply_to(name)));
         }
-        let numbers: Vec<_> = self.threads.iter().map(|thread| format!("{thread:<2}")).collect();
+        let numbers: Vec<_> = self
+            .threads
+            .iter()
+            .map(|thread| format!("{thread:<2}"))
+            .collect();
         text.push_str(&format!("{MARGIN}{}\n", numbers.join("").trim_end()));
         for (step, cell) in self.finding.lanes.iter().zip(&self.cells) {
             let marks = self.threads.iter().map(|&thread| {
-                if thread == step.thread { "● " } else { "│ " }
+                if thread == step.thread {
+                    "● "
+                } else {
+                    "│ "
+                }
             });
             let marks: String = marks.collect();
             let line = format!("{marks} {}  {}: {}", cell.at, cell.action, cell.source);

@@ -28,7 +28,11 @@ pub(super) fn text(
         count(total as u64, "test"),
         count(summary.executions, "execution"),
         summary.seconds,
-        if summary.interrupted { " (interrupted)" } else { "" },
+        if summary.interrupted {
+            " (interrupted)"
+        } else {
+            ""
+        },
     );
     text.push_str(&explored(summary));
     if summary.ignored > 0 {
@@ -39,7 +43,11 @@ pub(super) fn text(
         text.push_str(&single_threaded(summary, tests, verbose));
     }
     for (number, word, is) in [
-        (summary.not_testable, "not testable", is_not_testable as fn(&Verdict) -> bool),
+        (
+            summary.not_testable,
+            "not testable",
+            is_not_testable as fn(&Verdict) -> bool,
+        ),
         (summary.not_run, "not run", is_not_run),
     ] {
         if number > 0 {
@@ -67,7 +75,11 @@ fn single_threaded(summary: &Summary, tests: &[TestReport], verbose: bool) -> St
         .filter(|test| test.verdict == Verdict::SingleThreaded)
         .map(|test| test.test.as_str())
         .collect();
-    let shown = if verbose { names.len() } else { NAMED.min(names.len()) };
+    let shown = if verbose {
+        names.len()
+    } else {
+        NAMED.min(names.len())
+    };
     let more = match names.len() - shown {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -89,9 +101,13 @@ fn reasons(tests: &[TestReport], is: fn(&Verdict) -> bool) -> String {
             None => groups.push((why, vec![&test.test])),
         }
     }
-    let lines = groups
-        .iter()
-        .map(|(why, names)| format!("    {}: {}\n", names.join(", "), why.replace('\n', "\n      ")));
+    let lines = groups.iter().map(|(why, names)| {
+        format!(
+            "    {}: {}\n",
+            names.join(", "),
+            why.replace('\n', "\n      ")
+        )
+    });
     lines.collect()
 }
 

@@ -1,0 +1,185 @@
+//! The command line as the user types it.
+
+use std::ffi::OsString;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::cargo_flags::CargoFlags;
+use crate::settings::{OutputOptions, RunOptions};
+
+/// Finds concurrency bugs in unmodified Rust crates
+#[derive(Debug, Parser)]
+#[command(name = "cargo raddle", bin_name = "cargo raddle", version, about)]
+#[command(
+    after_help = "Exit codes: 0 clean, 2 usage, 4 nothing to test, 69 machine or toolchain \
+    unsupported, 70 bug in raddle, 100 findings, 101 the program does not build or run, \
+    130 interrupted without findings."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the crate's own tests under many schedules
+    Test(TestCommand),
+    /// List the tests that `test` would run
+    List(ListCommand),
+    /// Run the execution of a finding again
+    Replay(ReplayCommand),
+    /// Keep a finding's schedule in raddle-regressions/, which `test` replays first
+    Keep(KeepCommand),
+    /// Say whether toolchain and machine can do it, and what to do if not
+    Doctor(DoctorCommand),
+}
+
+/// `test`.
+#[derive(Args, Debug)]
+pub(crate) struct TestCommand {
+    /// Run only tests whose names contain this
+    #[arg(value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// Continue where the last run with the same options stopped
+    #[arg(long = "continue")]
+    pub resume: bool,
+    /// Build, but run nothing
+    #[arg(long)]
+    pub no_run: bool,
+    #[command(flatten)]
+    pub run: RunOptions,
+    #[command(flatten)]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub cargo: CargoFlags,
+    /// libtest's --exact, --ignored, --include-ignored, --skip NAME and further filters; with
+    /// --bin or --example the program's arguments
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub rest: Vec<String>,
+}
+
+/// `list`.
+#[derive(Args, Debug)]
+pub(crate) struct ListCommand {
+    /// List only tests whose names contain this
+    #[arg(value_name = "FILTER")]
+    pub filter: Option<String>,
+    #[command(flatten)]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub cargo: CargoFlags,
+    #[command(flatten)]
+    pub run: RunOptions,
+    /// libtest's --exact, --ignored, --include-ignored, --skip NAME and further filters
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub rest: Vec<String>,
+}
+
+/// `replay`.
+#[derive(Args, Debug)]
+pub(crate) struct ReplayCommand {
+    /// Id of a finding, or path of a schedule file
+    #[arg(value_name = "ID|FILE")]
+    pub finding: String,
+    /// How often, each time in a new process
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub times: u64,
+    #[command(flatten)]
+    pub run: RunOptions,
+    #[command(flatten)]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub cargo: CargoFlags,
+}
+
+/// `keep`.
+#[derive(Args, Debug)]
+pub(crate) struct KeepCommand {
+    /// Id of a finding
+    #[arg(value_name = "ID")]
+    pub finding: String,
+    #[command(flatten)]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub cargo: CargoFlags,
+}
+
+/// `doctor`.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorCommand {
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// Cargo calls `cargo-raddle raddle ARGUMENTS`: drops the first of them.
+pub(crate) fn without_cargo(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if arguments.get(1).is_some_and(|first| first == "raddle") {
+        arguments.remove(1);
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arguments, Command, without_cargo};
+    use clap::{CommandFactory, Parser};
+
+    fn parsed(text: &str) -> Result<Command, clap::Error> {
+        let arguments = text.split_whitespace().map(Into::into).collect();
+        Arguments::try_parse_from(without_cargo(arguments)).map(|arguments| arguments.command)
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn cargo_and_direct_calls_mean_the_same() {
+        for text in [
+            "cargo-raddle raddle test abc -- --exact",
+            "raddle test abc -- --exact",
+        ] {
+            let Command::Test(test) = parsed(text).unwrap() else {
+                panic!("{text} is a test command");
+            };
+            assert_eq!(test.filter.as_deref(), Some("abc"));
+            assert_eq!(test.rest, ["--exact"]);
+        }
+    }
+
+    #[test]
+    fn the_flags_of_the_book_are_understood() {
+        for text in [
+            "raddle test --strategy pct(4) --seed 7 --executions 10 --time 30s -j 2 --build-jobs 2",
+            "raddle test --granularity access --message-format json --color never -v --continue",
+            "raddle test -p a --test b --features c,d --profile release --locked -- --skip x",
+            "raddle test --races off --time 90",
+            "raddle list --workspace --exclude a",
+            "raddle replay data-race-0123456789 --times 100",
+            "raddle keep data-race-0123456789",
+            "raddle doctor --color always",
+        ] {
+            parsed(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        }
+    }
+
+    #[test]
+    fn bad_values_are_refused() {
+        for text in [
+            "raddle",
+            "raddle dance",
+            "raddle test --time soon",
+            "raddle test --strategy best",
+            "raddle test --seed -1",
+            "raddle test -j 0",
+            "raddle test --executions 0",
+            "raddle test --granularity fine",
+            "raddle replay",
+            "raddle replay x --times 0",
+        ] {
+            assert!(parsed(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `cargo raddle replay ID|FILE`: the execution of a finding again.
+
+use raddle_campaign::{self as campaign, Stored, Target, find_stored};
+use raddle_report::{Event, Replay};
+
+use crate::arguments::ReplayCommand;
+use crate::cargo_flags::CargoFlags;
+use crate::exit::{Exit, Failure};
+use crate::metadata::Metadata;
+use crate::session::Session;
+use crate::stored_flags::StoredFlags;
+
+pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
+    let results = Metadata::load(&command.cargo)?.results();
+    let stored = find_stored(&command.finding, &results)?;
+    let (flags, arguments) = how_built(command.cargo, &stored, &results);
+    let mut session = Session::open(flags, command.run, command.output)?;
+    let targets = session.build(&arguments)?;
+    let target = find_target(&targets, &stored)?;
+    let options = session.campaign_options();
+    let stop = session.stop.as_atomic();
+    let replay = campaign::replay(target, &stored, command.times, &options, stop)?;
+    if let Some(why) = replay.not_testable {
+        return Err(Failure::new(
+            Exit::ProgramBroken,
+            format!("{} cannot be replayed: {why}", stored.id),
+        ));
+    }
+    let reproduced = replay.reproduced;
+    session.console.show(&Event::Replay(Box::new(Replay {
+        id: stored.id,
+        runs: replay.runs,
+        reproduced,
+        diverged: replay.diverged,
+        others: replay.others,
+        finding: replay.finding,
+    })));
+    if reproduced > 0 {
+        return Ok(Exit::Findings);
+    }
+    session.stop.check()?;
+    Ok(Exit::Clean)
+}
+
+/// The flags of the run that found it, unless the user names others.
+fn how_built(
+    given: CargoFlags,
+    stored: &Stored,
+    results: &std::path::Path,
+) -> (CargoFlags, Vec<String>) {
+    if !given.chooses() {
+        if let Some(remembered) = StoredFlags::load(results, &stored.id)
+            && let Some(flags) = remembered.cargo_flags()
+        {
+            let manifest_path = given.manifest_path.or(flags.manifest_path);
+            let target_dir = given.target_dir.or(flags.target_dir);
+            let flags = CargoFlags {
+                manifest_path,
+                target_dir,
+                ..flags
+            };
+            return (flags, remembered.arguments);
+        }
+        if let Some(flags) = program_flags(&given, &stored.target) {
+            return (flags, Vec::new());
+        }
+    }
+    (given, Vec::new())
+}
+
+/// Programs are built only when they are named.
+fn program_flags(given: &CargoFlags, target: &str) -> Option<CargoFlags> {
+    let target = target.rsplit(':').next()?;
+    let mut flags = given.clone();
+    match target.split_once('/')? {
+        ("bin", name) => flags.bin.push(name.to_owned()),
+        ("example", name) => flags.example.push(name.to_owned()),
+        _ => return None,
+    }
+    Some(flags)
+}
+
+fn find_target<'a>(targets: &'a [Target], stored: &Stored) -> Result<&'a Target, Failure> {
+    let found = targets
+        .iter()
+        .find(|target| target.is(&stored.target, &stored.test));
+    found.ok_or_else(|| {
+        Failure::new(
+            Exit::NothingToTest,
+            format!(
+                "there is no test `{}` in {} any more; if it needs other cargo flags, give them to `replay`",
+                stored.test, stored.target
+            ),
+        )
+    })
+}

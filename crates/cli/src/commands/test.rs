@@ -1,0 +1,131 @@
+//! `cargo raddle test`: the crate's own tests under many schedules.
+
+use raddle_campaign::{self as campaign, Options, Target, TargetKind};
+use raddle_report::{Event, Summary};
+
+use crate::arguments::TestCommand;
+use crate::console::print_error;
+use crate::exit::{Exit, Failure};
+use crate::session::{Session, schedules};
+use crate::stored_flags::StoredFlags;
+use crate::test_arguments::TestSelection;
+
+pub(super) fn run(command: TestCommand) -> Result<Exit, Failure> {
+    let (selection, arguments) = split_rest(&command)?;
+    let mut session = Session::open(command.cargo, command.run, command.output)?;
+    let mut targets = session.build(&arguments)?;
+    targets.retain(|target| wanted(target, &selection));
+    if targets.is_empty() {
+        session.console.show(&Event::Summary(Summary::default()));
+        return Err(Failure::new(Exit::NothingToTest, nothing(&selection)));
+    }
+    if command.no_run {
+        return Ok(Exit::Clean);
+    }
+    let options = Options {
+        resume: command.resume,
+        regressions: schedules(&session.metadata.regressions()),
+        ..session.campaign_options()
+    };
+    explore(&mut session, &targets, &options, &arguments)
+}
+
+/// What stands after `--` belongs to libtest, or to the program if one is run.
+fn split_rest(command: &TestCommand) -> Result<(TestSelection, Vec<String>), Failure> {
+    if !command.cargo.has_programs() {
+        let selection = TestSelection::parse(command.filter.as_ref(), &command.rest)?;
+        return Ok((selection, Vec::new()));
+    }
+    if command.cargo.has_tests() && !command.rest.is_empty() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "arguments after `--` could be for the tests or for the program: run them one after the other",
+        ));
+    }
+    let selection = TestSelection::parse(command.filter.as_ref(), &[])?;
+    Ok((selection, command.rest.clone()))
+}
+
+/// Programs that were asked for by name need not match a filter.
+fn wanted(target: &Target, selection: &TestSelection) -> bool {
+    let named = target.target.contains("bin/") || target.target.contains("example/");
+    match target.kind {
+        TargetKind::Main if named => true,
+        _ => selection.wants(&target.name, target.ignored),
+    }
+}
+
+fn nothing(selection: &TestSelection) -> String {
+    match selection.filters.as_slice() {
+        [] => "there is nothing to test here: no test was selected".to_owned(),
+        filters => format!(
+            "no test matches `{}`; `cargo raddle list` shows all tests",
+            filters.join("`, `")
+        ),
+    }
+}
+
+fn explore(
+    session: &mut Session,
+    targets: &[Target],
+    options: &Options,
+    arguments: &[String],
+) -> Result<Exit, Failure> {
+    let stored = StoredFlags::new(&session.flags, arguments);
+    let console = &mut session.console;
+    let (mut findings, mut ignored) = (0, 0);
+    let result = campaign::run(targets, options, session.stop.as_atomic(), &mut |event| {
+        match &event {
+            campaign::Event::Finding(finding) => {
+                findings += 1;
+                stored.store(&options.results, &finding.id);
+            }
+            campaign::Event::Ignored { .. } => ignored += 1,
+            _ => {}
+        }
+        console.campaign_event(event);
+    });
+    let summary = match result {
+        Ok(summary) => summary,
+        Err(error) if findings > 0 => {
+            // What was found matters more than why the search ended.
+            print_error(&error.into());
+            return Ok(Exit::Findings);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    for &rule in &summary.unused_ignores {
+        console.note(unused(&options.ignore[rule]));
+    }
+    console.show(&Event::Summary(Summary {
+        executions: summary.executions,
+        points: summary.points,
+        seconds: summary.seconds,
+        findings: summary.findings.len(),
+        ignored,
+        explored: summary.explored(),
+        single_threaded: summary.single_threaded(),
+        not_testable: summary.not_testable(),
+        not_run: summary.not_run(),
+        interrupted: summary.interrupted,
+    }));
+    Ok(if !summary.findings.is_empty() {
+        Exit::Findings
+    } else if summary.interrupted {
+        Exit::Interrupted
+    } else {
+        Exit::Clean
+    })
+}
+
+fn unused(rule: &campaign::IgnoreRule) -> String {
+    let what = match (&rule.id, rule.kind, &rule.function) {
+        (Some(id), ..) => format!("for `{id}`"),
+        (None, kind, function) => format!(
+            "for kind `{}` in `{}`",
+            kind.map_or("any", |kind| kind.word()),
+            function.as_deref().unwrap_or("*")
+        ),
+    };
+    format!("the [[ignore]] {what} in raddle.toml matched nothing in this run")
+}

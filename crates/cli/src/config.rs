@@ -1,0 +1,146 @@
+//! `raddle.toml` at the workspace root.
+
+use std::path::Path;
+
+use raddle_abi::finding::Kind;
+use raddle_campaign::IgnoreRule;
+use serde::Deserialize;
+
+use crate::exit::{Exit, Failure};
+use crate::settings::RunOptions;
+
+/// Name of the file.
+pub(crate) const FILE_NAME: &str = "raddle.toml";
+
+/// What the file says.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    /// Options.
+    pub run: RunOptions,
+    /// Findings the user does not want to hear about.
+    pub ignore: Vec<IgnoreRule>,
+}
+
+/// One `[[ignore]]` as it is written.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ignore {
+    id: Option<String>,
+    kind: Option<String>,
+    function: Option<String>,
+    reason: String,
+}
+
+impl Config {
+    /// Reads the file of this workspace; without one everything is left open.
+    pub(crate) fn load(workspace: &Path) -> Result<Self, Failure> {
+        let path = workspace.join(FILE_NAME);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::parse(&text)
+                .map_err(|sentence| Failure::new(Exit::Usage, format!("{FILE_NAME}{sentence}"))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(Failure::new(
+                Exit::Usage,
+                format!("cannot read {}: {error}", path.display()),
+            )),
+        }
+    }
+
+    /// The error continues a sentence that begins with the file's name.
+    fn parse(text: &str) -> Result<Self, String> {
+        let run: RunOptions = toml::from_str(text).map_err(|error| {
+            let line = error.span().map(|span| {
+                let before = text.get(..span.start).unwrap_or_default();
+                before.matches('\n').count() + 1
+            });
+            let line = line.map_or_else(String::new, |line| format!(":{line}"));
+            format!("{line}: {}", error.message().replace('\n', "; "))
+        })?;
+        let rules = run.ignore.iter().cloned().enumerate();
+        let ignore = rules.map(|(index, rule)| {
+            rule.checked()
+                .map_err(|sentence| format!(": [[ignore]] number {}: {sentence}", index + 1))
+        });
+        let ignore = ignore.collect::<Result<_, _>>()?;
+        Ok(Self { run, ignore })
+    }
+}
+
+impl Ignore {
+    fn checked(self) -> Result<IgnoreRule, String> {
+        if self.reason.trim().is_empty() {
+            return Err("the reason is empty; say why it is ignored".to_owned());
+        }
+        let kind = match &self.kind {
+            None => None,
+            Some(word) => Some(Kind::from_word(word).ok_or_else(|| {
+                let words: Vec<_> = Kind::ALL.iter().map(|kind| kind.word()).collect();
+                format!(
+                    "there is no kind `{word}`; the kinds are {}",
+                    words.join(", ")
+                )
+            })?),
+        };
+        match (&self.id, kind, &self.function) {
+            (Some(_), None, None) | (None, Some(_), Some(_)) => Ok(IgnoreRule {
+                id: self.id,
+                kind,
+                function: self.function,
+                reason: self.reason,
+            }),
+            _ => Err("give either an id, or a kind and a function".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Config;
+    use raddle_abi::finding::Kind;
+
+    fn error(text: &str) -> String {
+        Config::parse(text).unwrap_err()
+    }
+
+    #[test]
+    fn rules_and_options_are_read() {
+        let config = Config::parse(
+            "seed = 7\nstrategy = 'pct(2)'\n\
+             [[ignore]]\nid = 'panic-0123456789'\nreason = 'known'\n\
+             [[ignore]]\nkind = 'data-race'\nfunction = 'a::*'\nreason = 'by design'\n",
+        )
+        .unwrap();
+        assert_eq!(config.run.seed, Some(7));
+        assert_eq!(config.ignore.len(), 2);
+        assert_eq!(config.ignore[1].kind, Some(Kind::DataRace));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        assert!(error("\n\nspeed = 7\n").starts_with(":3: unknown field `speed`"));
+        assert!(error("time = 'soon'\n").contains("`soon` is not a time"));
+        assert!(error("\nstrategy = 'best'\n").starts_with(":2: "));
+        assert!(error("[[ignore]]\nid = 'x'\n").contains("missing field `reason`"));
+        assert!(error("[test\n").starts_with(":1: "));
+    }
+
+    #[test]
+    fn a_rule_needs_an_id_or_a_kind_with_a_function() {
+        for rule in [
+            "kind = 'panic'",
+            "function = 'a'",
+            "id = 'x'\nkind = 'panic'\nfunction = 'a'",
+            "",
+        ] {
+            let text = format!("[[ignore]]\nreason = 'r'\n{rule}\n");
+            assert!(
+                error(&text).contains("either an id, or a kind and a function"),
+                "{rule}"
+            );
+        }
+        let text = "[[ignore]]\nreason = 'r'\nkind = 'x'\nfunction = 'a'\n";
+        assert!(error(text).contains("the kinds are panic, crash"));
+        let text = "[[ignore]]\nreason = ' '\nid = 'x'\n";
+        assert!(error(text).contains("reason is empty"));
+    }
+}

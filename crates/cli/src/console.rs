@@ -1,0 +1,129 @@
+//! Chooses how events are shown, and turns the campaign's events into those of reports.
+
+use std::io::{self, IsTerminal, Stderr, Stdout};
+
+use raddle_campaign as campaign;
+use raddle_report::{
+    Event, Json, Note, Progress, Reporter, Settings, Sources, Terminal, TestReport, Verdict,
+};
+
+use crate::exit::Failure;
+use crate::interrupt::StopFlag;
+use crate::settings::{Color, MessageFormat, OutputOptions};
+
+/// Shows events to the user.
+pub(crate) struct Console {
+    reporter: Box<dyn Reporter>,
+    stop: StopFlag,
+}
+
+impl Console {
+    /// A console as the options want it.
+    pub(crate) fn new(options: OutputOptions, sources: Sources, stop: StopFlag) -> Self {
+        let reporter: Box<dyn Reporter> = match options.message_format.unwrap_or_default() {
+            MessageFormat::Json => Box::new(Json::new(io::stdout())),
+            MessageFormat::Human => Box::new(terminal(options, sources)),
+        };
+        let mut console = Self { reporter, stop };
+        console.show(&Event::Start);
+        console
+    }
+
+    /// Shows one event. When nobody reads any more, the work stops.
+    pub(crate) fn show(&mut self, event: &Event) {
+        if self.reporter.report(event).is_err() {
+            self.stop.set();
+        }
+    }
+
+    /// Shows a step of the preparation.
+    pub(crate) fn status(&mut self, verb: &str, text: impl Into<String>) {
+        self.show(&Event::Status {
+            verb: verb.to_owned(),
+            text: text.into(),
+        });
+    }
+
+    /// Shows a note about the whole run.
+    pub(crate) fn note(&mut self, text: impl Into<String>) {
+        self.show(&Event::Note(Note::general(text)));
+    }
+
+    /// Shows what a campaign says.
+    pub(crate) fn campaign_event(&mut self, event: campaign::Event) {
+        let event = match event {
+            campaign::Event::TestStarted(_) => return,
+            campaign::Event::Progress(progress) => Event::Progress(Progress {
+                executions: progress.executions,
+                per_second: progress.per_second,
+                tests_done: progress.tests_done,
+                tests_total: progress.tests_total,
+                findings: progress.findings,
+                time_left: progress.time_left,
+            }),
+            campaign::Event::Finding(finding) => Event::Finding(finding),
+            campaign::Event::Ignored { finding, rule: _ } => Event::Note(Note {
+                text: format!(
+                    "{} is ignored by raddle.toml: {}",
+                    finding.id, finding.title
+                ),
+                test: finding.test,
+                target: finding.target,
+            }),
+            campaign::Event::Note(note) => Event::Note(Note {
+                test: note.test,
+                target: note.target,
+                text: note.text,
+            }),
+            campaign::Event::TestDone(result) => Event::Test(test_report(*result)),
+        };
+        self.show(&event);
+    }
+}
+
+fn terminal(options: OutputOptions, sources: Sources) -> Terminal<Stdout, Stderr> {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colour = match options.color.unwrap_or_default() {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => io::stdout().is_terminal() && !no_color,
+    };
+    let width = console::Term::stdout().size_checked();
+    let defaults = Settings::default();
+    let settings = Settings {
+        colour,
+        width: width.map_or(defaults.width, |(_, columns)| usize::from(columns).max(40)),
+        verbose: options.verbose,
+        progress: io::stderr().is_terminal(),
+        ..defaults
+    };
+    Terminal::new(io::stdout(), io::stderr(), settings, sources)
+}
+
+fn test_report(result: campaign::TestResult) -> TestReport {
+    TestReport {
+        test: result.test,
+        target: result.target,
+        verdict: match result.verdict {
+            campaign::Verdict::Explored => Verdict::Explored,
+            campaign::Verdict::SingleThreaded => Verdict::SingleThreaded,
+            campaign::Verdict::NotTestable { why } => Verdict::NotTestable { why },
+            campaign::Verdict::NotRun { why } => Verdict::NotRun { why },
+        },
+        executions: result.executions,
+        points: result.points,
+        cut: result.cut,
+        threads: result.threads,
+        reexecution: result.reexecution,
+        hash: result.hash,
+        seconds: result.seconds,
+        findings: result.findings,
+    }
+}
+
+/// The last word of a command that failed.
+pub(crate) fn print_error(failure: &Failure) {
+    if let Some(error) = &failure.error {
+        eprintln!("error: {error:#}");
+    }
+}

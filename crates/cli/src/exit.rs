@@ -1,0 +1,97 @@
+//! Exit codes, and errors that know theirs.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Every way in which the tool ends. Part of the public interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Nothing was found.
+    Clean = 0,
+    /// The command line, the configuration or a file given by the user is wrong.
+    Usage = 2,
+    /// Nothing was selected that could be tested.
+    NothingToTest = 4,
+    /// The machine or the toolchain cannot do it.
+    Unsupported = 69,
+    /// A bug of ours.
+    Internal = 70,
+    /// There are findings.
+    Findings = 100,
+    /// The program under test does not build or run.
+    ProgramBroken = 101,
+    /// The user stopped it before anything was found.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An error with its exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// How the tool ends.
+    pub exit: Exit,
+    /// What to tell the user; `None` if cargo has already told it.
+    pub error: Option<anyhow::Error>,
+}
+
+impl Failure {
+    /// A failure with one sentence.
+    pub(crate) fn new(exit: Exit, sentence: impl Display) -> Self {
+        Self {
+            exit,
+            error: Some(anyhow::anyhow!("{sentence}")),
+        }
+    }
+
+    /// A failure that was already explained to the user.
+    pub(crate) const fn explained(exit: Exit) -> Self {
+        Self { exit, error: None }
+    }
+}
+
+impl From<raddle_campaign::Error> for Failure {
+    fn from(error: raddle_campaign::Error) -> Self {
+        use raddle_campaign::Error;
+        let exit = match &error {
+            Error::Store { .. } | Error::SharedMemory(_) => Exit::Unsupported,
+            Error::Start { .. } => Exit::ProgramBroken,
+            _ => Exit::Usage,
+        };
+        Self {
+            exit,
+            error: Some(error.into()),
+        }
+    }
+}
+
+/// Gives errors their exit code.
+pub(crate) trait OrExit<T> {
+    /// Fails with this code.
+    fn or_exit(self, exit: Exit) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
+    fn or_exit(self, exit: Exit) -> Result<T, Failure> {
+        self.map_err(|error| Failure {
+            exit,
+            error: Some(error.into()),
+        })
+    }
+}
+
+/// A panic anywhere in the tool ends it with [`Exit::Internal`], never with 101, which means
+/// that the program under test is broken.
+pub(crate) fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!(
+            "error: this is a bug in raddle, please report it: {panic}\n{}",
+            std::backtrace::Backtrace::capture()
+        );
+        std::process::exit(Exit::Internal as i32);
+    }));
+}

@@ -1,0 +1,101 @@
+//! What the kernel and the processor offer, for `doctor`.
+
+use std::ffi::c_long;
+
+use raddle_report::{Check, CheckResult};
+
+/// `HWCAP2_FSGSBASE` of the x86 auxiliary vector.
+const FSGSBASE: u64 = 1 << 1;
+
+/// `prctl` number of system call dispatch, and its argument to turn it off.
+const PR_SET_SYSCALL_USER_DISPATCH: i32 = 59;
+const PR_SYS_DISPATCH_OFF: c_long = 0;
+
+/// All checks of the machine.
+pub(crate) fn checks() -> Vec<Check> {
+    vec![
+        processor(),
+        shadow_stack(),
+        shared_memory(),
+        dispatch(),
+        overcommit(),
+    ]
+}
+
+fn processor() -> Check {
+    // SAFETY: reads a number that the kernel left for the process.
+    let features = unsafe { libc::getauxval(libc::AT_HWCAP2) };
+    if features & FSGSBASE != 0 {
+        check(
+            "processor",
+            CheckResult::Good,
+            "fast thread switches (FSGSBASE)",
+        )
+    } else {
+        let text = "no FSGSBASE: thread switches go through the kernel and are slower";
+        check("processor", CheckResult::Limited, text)
+    }
+}
+
+fn shadow_stack() -> Check {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let features = status
+        .lines()
+        .find(|line| line.starts_with("x86_Thread_features:"));
+    if features.is_some_and(|line| line.contains("shstk")) {
+        let text = "active: set GLIBC_TUNABLES=glibc.cpu.x86_shstk=off";
+        check("shadow stack", CheckResult::Bad, text)
+    } else {
+        check("shadow stack", CheckResult::Good, "not active")
+    }
+}
+
+fn shared_memory() -> Check {
+    // SAFETY: the name is a NUL-terminated string.
+    let descriptor = unsafe { libc::memfd_create(c"raddle-doctor".as_ptr(), libc::MFD_CLOEXEC) };
+    if descriptor < 0 {
+        let error = std::io::Error::last_os_error();
+        let text = format!("memfd_create fails ({error}): allow it in the sandbox or container");
+        return check("shared memory", CheckResult::Bad, text);
+    }
+    // SAFETY: the descriptor is ours and used nowhere else.
+    unsafe { libc::close(descriptor) };
+    check("shared memory", CheckResult::Good, "memfd_create works")
+}
+
+fn dispatch() -> Check {
+    // SAFETY: turning dispatch off changes nothing in a process that never turned it on.
+    let result = unsafe {
+        libc::prctl(
+            PR_SET_SYSCALL_USER_DISPATCH,
+            PR_SYS_DISPATCH_OFF,
+            0 as c_long,
+            0 as c_long,
+            0 as c_long,
+        )
+    };
+    if result == 0 {
+        check("system call dispatch", CheckResult::Good, "available")
+    } else {
+        let text = "not available (Linux 5.11 has it): every execution is forked, which is slower";
+        check("system call dispatch", CheckResult::Limited, text)
+    }
+}
+
+fn overcommit() -> Check {
+    let mode = std::fs::read_to_string("/proc/sys/vm/overcommit_memory").unwrap_or_default();
+    if mode.trim() == "2" {
+        let text = "vm.overcommit_memory is 2: large sparse mappings may fail; set it to 0 or 1";
+        check("memory", CheckResult::Limited, text)
+    } else {
+        check("memory", CheckResult::Good, "sparse mappings are allowed")
+    }
+}
+
+fn check(name: &str, result: CheckResult, text: impl Into<String>) -> Check {
+    Check {
+        name: name.to_owned(),
+        result,
+        text: text.into(),
+    }
+}

@@ -1,0 +1,112 @@
+//! What cargo knows about the workspace.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use raddle_report::Sources;
+use serde::Deserialize;
+
+use crate::cargo_flags::CargoFlags;
+use crate::exit::{Exit, Failure, OrExit};
+use crate::toolchain::TARGET;
+
+/// The part of `cargo metadata` that we read.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Metadata {
+    /// Root directory of the workspace.
+    pub workspace_root: PathBuf,
+    /// Where cargo builds; `--target-dir` is taken into account.
+    pub target_directory: PathBuf,
+    /// Ids of the workspace's packages.
+    pub workspace_members: Vec<String>,
+    /// All packages, dependencies included.
+    pub packages: Vec<Package>,
+}
+
+/// One package.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Package {
+    /// Cargo's id.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// Version.
+    pub version: String,
+    /// Path of its Cargo.toml.
+    pub manifest_path: PathBuf,
+}
+
+/// The cargo that called us, else the one in PATH.
+pub(crate) fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+impl Metadata {
+    /// Asks cargo. Its own message is shown if it does not like the workspace.
+    pub(crate) fn load(flags: &CargoFlags) -> Result<Self, Failure> {
+        let output = Command::new(cargo())
+            .args([
+                "metadata",
+                "--format-version",
+                "1",
+                "--filter-platform",
+                TARGET,
+            ])
+            .args(flags.common())
+            .args(flags.features())
+            .output()
+            .context("cannot run cargo; install Rust with rustup")
+            .or_exit(Exit::Unsupported)?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let message = stderr.trim().trim_start_matches("error: ").to_owned();
+            return Err(Failure::new(Exit::ProgramBroken, message));
+        }
+        let mut metadata: Self = serde_json::from_slice(&output.stdout)
+            .context("cannot read the output of `cargo metadata`")
+            .or_exit(Exit::Unsupported)?;
+        if let Some(directory) = &flags.target_dir {
+            metadata.target_directory = std::path::absolute(directory)
+                .context("the target directory has no name")
+                .or_exit(Exit::Usage)?;
+        }
+        Ok(metadata)
+    }
+
+    /// Where results are kept.
+    pub(crate) fn results(&self) -> PathBuf {
+        self.target_directory.join("raddle")
+    }
+
+    /// Where kept schedules are.
+    pub(crate) fn regressions(&self) -> PathBuf {
+        self.workspace_root.join("raddle-regressions")
+    }
+
+    /// The package with this id.
+    pub(crate) fn package(&self, id: &str) -> Option<&Package> {
+        self.packages.iter().find(|package| package.id == id)
+    }
+
+    /// Whether target names have to say which package they belong to.
+    pub(crate) fn has_several_members(&self) -> bool {
+        self.workspace_members.len() > 1
+    }
+
+    /// Where the sources that findings name are.
+    pub(crate) fn sources(&self, library: Option<&Path>) -> Sources {
+        let mut sources = Sources::new(&self.workspace_root);
+        for package in &self.packages {
+            if let Some(directory) = package.manifest_path.parent() {
+                let name = format!("{}-{}", package.name, package.version);
+                sources.add_package(name, directory);
+            }
+        }
+        if let Some(library) = library {
+            sources.set_library(library);
+        }
+        sources
+    }
+}

@@ -1,0 +1,133 @@
+//! What the commands that build have in common: toolchain, workspace, configuration, runtime,
+//! console, and at the end the targets.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use raddle_campaign::{IgnoreRule, Options, Target};
+
+use crate::cache::Cache;
+use crate::cargo_build::CargoBuild;
+use crate::cargo_config::CargoConfig;
+use crate::cargo_flags::CargoFlags;
+use crate::config::Config;
+use crate::console::Console;
+use crate::exit::{Exit, Failure, OrExit};
+use crate::interrupt::StopFlag;
+use crate::link_reports;
+use crate::metadata::Metadata;
+use crate::settings::{OutputOptions, RunOptions};
+use crate::targets::targets;
+use crate::toolchain::Toolchain;
+
+/// A workspace, ready to be built.
+pub(crate) struct Session {
+    /// The user's flags for cargo.
+    pub flags: CargoFlags,
+    /// The workspace.
+    pub metadata: Metadata,
+    /// Options after all sources were asked.
+    pub run: RunOptions,
+    /// Findings the user does not want to hear about.
+    pub ignore: Vec<IgnoreRule>,
+    /// The user's compiler.
+    pub toolchain: Toolchain,
+    /// Where events go.
+    pub console: Console,
+    /// Set when the user wants to stop.
+    pub stop: StopFlag,
+    config: CargoConfig,
+}
+
+impl Session {
+    /// Finds everything out, and builds nothing yet.
+    pub(crate) fn open(
+        flags: CargoFlags,
+        run: RunOptions,
+        output: OutputOptions,
+    ) -> Result<Self, Failure> {
+        let stop = StopFlag::install()?;
+        let config = cargo_config(&flags)?;
+        let toolchain = find_toolchain(&config)?;
+        let metadata = Metadata::load(&flags)?;
+        let file = Config::load(&metadata.workspace_root)?;
+        let output = output.over(file.run.output);
+        let sources = metadata.sources(toolchain.library_sources().as_deref());
+        let mut console = Console::new(output, sources, stop.clone());
+        if let Some(warning) = toolchain.warning() {
+            console.note(warning);
+        }
+        Ok(Self {
+            flags,
+            metadata,
+            run: run.over(file.run),
+            ignore: file.ignore,
+            toolchain,
+            console,
+            stop,
+            config,
+        })
+    }
+
+    /// Builds the runtime and the user's executables and lists what is in them. `arguments`
+    /// are those of programs.
+    pub(crate) fn build(&mut self, arguments: &[String]) -> Result<Vec<Target>, Failure> {
+        let release = &self.toolchain.release;
+        let text = format!("the runtime for rustc {release} (once per toolchain)");
+        let console = &mut self.console;
+        let cache = Cache::prepare(&self.toolchain, || console.status("Compiling", text))?;
+        self.stop.check()?;
+        let build = CargoBuild {
+            flags: &self.flags,
+            metadata: &self.metadata,
+            toolchain: &self.toolchain,
+            cache: &cache,
+            config: &self.config,
+            build_jobs: self.run.build_jobs(),
+            stop: &self.stop,
+        };
+        let executables = build.run()?;
+        for warning in link_reports::warnings(&build.link_reports(), &executables) {
+            self.console.note(warning);
+        }
+        targets(&executables, &self.metadata, arguments, &self.stop)
+    }
+
+    /// Options for a campaign in this workspace.
+    pub(crate) fn campaign_options(&self) -> Options {
+        Options {
+            workspace_root: self.metadata.workspace_root.clone(),
+            results: self.metadata.results(),
+            ignore: self.ignore.clone(),
+            ..self.run.campaign()
+        }
+    }
+}
+
+/// Cargo's configuration in the current directory.
+pub(crate) fn cargo_config(flags: &CargoFlags) -> Result<CargoConfig, Failure> {
+    let directory = std::env::current_dir()
+        .context("the current directory cannot be read")
+        .or_exit(Exit::Unsupported)?;
+    Ok(CargoConfig::load(&directory, &flags.config))
+}
+
+/// The toolchain that cargo would use.
+pub(crate) fn find_toolchain(config: &CargoConfig) -> Result<Toolchain, Failure> {
+    let rustc = config.program("rustc", "RUSTC");
+    Toolchain::find(&rustc.unwrap_or_else(|| "rustc".into()))
+}
+
+/// Schedule files in a directory, sorted; none if there is no such directory.
+pub(crate) fn schedules(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "schedule")
+        })
+        .collect();
+    paths.sort();
+    paths
+}

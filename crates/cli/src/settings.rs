@@ -1,0 +1,369 @@
+//! Options from flags, variables and `raddle.toml`: flags beat `RADDLE_*` variables (clap sees
+//! to that) beat the file beat the defaults.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use raddle_abi::plan;
+use raddle_campaign::{Options, Races};
+use serde::Deserialize;
+
+use crate::config::Ignore;
+
+/// Options of a run. What is not given stays open for the next source.
+#[derive(Args, Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[command(next_help_heading = "Exploration options")]
+pub(crate) struct RunOptions {
+    /// How schedules are chosen: random, pct(D), round-robin, serial, or several joined by `+`
+    /// [default: random+pct(3)]
+    #[arg(long, env = "RADDLE_STRATEGY")]
+    pub strategy: Option<Strategy>,
+    /// Seed of each test's first execution [default: 0]
+    #[arg(long, value_name = "N", env = "RADDLE_SEED")]
+    pub seed: Option<u64>,
+    /// Executions per test [default: 1000]
+    #[arg(long, value_name = "N", env = "RADDLE_EXECUTIONS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub executions: Option<u64>,
+    /// Time for the whole command, like 90s or 5m [default: 5m]
+    #[arg(long, value_name = "TIME", env = "RADDLE_TIME")]
+    pub time: Option<Time>,
+    /// Worker processes at a time [default: number of cores]
+    #[arg(short, long, value_name = "N", env = "RADDLE_JOBS")]
+    pub jobs: Option<Count>,
+    /// Modules instrumented at a time while linking [default: number of cores]
+    #[arg(long, value_name = "N", env = "RADDLE_BUILD_JOBS")]
+    pub build_jobs: Option<Count>,
+    /// Where threads may be switched [default: racy]
+    #[arg(long, env = "RADDLE_GRANULARITY")]
+    pub granularity: Option<Granularity>,
+    /// Which data races are reported [default: on]
+    #[arg(long, env = "RADDLE_RACES")]
+    pub races: Option<RaceChoice>,
+    /// How the program is brought back to its start [default: auto]
+    #[arg(long, env = "RADDLE_REEXECUTION")]
+    pub reexecution: Option<Reexecution>,
+    /// Scheduling points after which an execution counts as too long [default: 100000]
+    #[arg(long, value_name = "N", env = "RADDLE_MAX_POINTS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_points: Option<u64>,
+    /// Time without progress after which a worker is ended [default: 10s]
+    #[arg(long, value_name = "TIME", env = "RADDLE_WATCHDOG")]
+    pub watchdog: Option<Time>,
+    /// Memory of a worker in MiB after which it is ended [default: 4096]
+    #[arg(long, value_name = "MIB", env = "RADDLE_MEMORY", value_parser = clap::value_parser!(u64).range(1..))]
+    pub memory: Option<u64>,
+    /// `[output]`: only in the file, where it stands for [`OutputOptions`].
+    #[arg(skip)]
+    pub output: OutputOptions,
+    /// `[[ignore]]`: only in the file.
+    #[arg(skip)]
+    pub ignore: Vec<Ignore>,
+}
+
+/// Options of the output.
+#[derive(Args, Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[command(next_help_heading = "Output options")]
+pub(crate) struct OutputOptions {
+    /// Output for people, or one JSON object per line
+    #[arg(long, value_name = "FORMAT", env = "RADDLE_MESSAGE_FORMAT")]
+    pub message_format: Option<MessageFormat>,
+    /// Whether to use colours
+    #[arg(long, value_name = "WHEN", env = "RADDLE_COLOR")]
+    pub color: Option<Color>,
+    /// Say more
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+impl OutputOptions {
+    /// These options, and those of `file` where they leave something open.
+    pub(crate) fn over(self, file: Self) -> Self {
+        Self {
+            message_format: self.message_format.or(file.message_format),
+            color: self.color.or(file.color),
+            verbose: self.verbose || file.verbose,
+        }
+    }
+}
+
+impl RunOptions {
+    /// These options, and those of `file` where they leave something open.
+    pub(crate) fn over(self, file: Self) -> Self {
+        Self {
+            strategy: self.strategy.or(file.strategy),
+            seed: self.seed.or(file.seed),
+            executions: self.executions.or(file.executions),
+            time: self.time.or(file.time),
+            jobs: self.jobs.or(file.jobs),
+            build_jobs: self.build_jobs.or(file.build_jobs),
+            granularity: self.granularity.or(file.granularity),
+            races: self.races.or(file.races),
+            reexecution: self.reexecution.or(file.reexecution),
+            max_points: self.max_points.or(file.max_points),
+            watchdog: self.watchdog.or(file.watchdog),
+            memory: self.memory.or(file.memory),
+            output: file.output,
+            ignore: file.ignore,
+        }
+    }
+
+    /// Modules instrumented at a time.
+    pub(crate) fn build_jobs(&self) -> usize {
+        self.build_jobs.map_or_else(cores, |count| count.0)
+    }
+
+    /// The campaign's options, with defaults where nothing was said.
+    pub(crate) fn campaign(&self) -> Options {
+        let default = Options::default();
+        let strategy = self.strategy.as_ref().map(|strategy| strategy.0.clone());
+        Options {
+            strategy: strategy.unwrap_or(default.strategy),
+            seed: self.seed.unwrap_or(default.seed),
+            executions: self.executions.unwrap_or(default.executions),
+            time: self.time.map_or(default.time, |time| time.0),
+            jobs: self.jobs.map_or_else(cores, |count| count.0),
+            granularity: self.granularity.map_or(default.granularity, Into::into),
+            races: self.races.map_or(default.races, Into::into),
+            reexecution: self.reexecution.map_or(default.reexecution, Into::into),
+            max_points: self.max_points.unwrap_or(default.max_points),
+            watchdog: self.watchdog.map_or(default.watchdog, |time| time.0),
+            memory: self
+                .memory
+                .map_or(default.memory, |mib| mib.saturating_mul(1 << 20)),
+            ..default
+        }
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, Into::into)
+}
+
+/// A strategy that exists.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "String")]
+pub(crate) struct Strategy(String);
+
+impl FromStr for Strategy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        raddle_schedule::parse(text).map_err(|error| error.to_string())?;
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for Strategy {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+/// A time: `90s`, `5m`, `1h 30m`, or a number of seconds.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "TimeText")]
+pub(crate) struct Time(Duration);
+
+/// A time as the file may write it.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a time like \"90s\" or \"5m\" is expected")]
+enum TimeText {
+    Seconds(u64),
+    Text(String),
+}
+
+impl FromStr for Time {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let time = match text.parse() {
+            Ok(seconds) => Duration::from_secs(seconds),
+            Err(_) => humantime::parse_duration(text)
+                .map_err(|_| format!("`{text}` is not a time like 90s or 5m"))?,
+        };
+        if time.is_zero() || time > Duration::from_secs(60 * 60 * 24 * 365) {
+            return Err(format!("`{text}` is not between a moment and a year"));
+        }
+        Ok(Self(time))
+    }
+}
+
+impl TryFrom<TimeText> for Time {
+    type Error = String;
+
+    fn try_from(time: TimeText) -> Result<Self, String> {
+        match time {
+            TimeText::Seconds(seconds) => seconds.to_string().parse(),
+            TimeText::Text(text) => text.parse(),
+        }
+    }
+}
+
+/// A number from 1 to 1024.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "usize")]
+pub(crate) struct Count(usize);
+
+impl TryFrom<usize> for Count {
+    type Error = String;
+
+    fn try_from(number: usize) -> Result<Self, String> {
+        if (1..=1024).contains(&number) {
+            Ok(Self(number))
+        } else {
+            Err(format!("{number} is not between 1 and 1024"))
+        }
+    }
+}
+
+impl FromStr for Count {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number: usize = text
+            .parse()
+            .map_err(|_| format!("`{text}` is not a number"))?;
+        number.try_into()
+    }
+}
+
+/// Where threads may be switched.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Granularity {
+    /// At synchronisation and atomics
+    Sync,
+    /// Also at plain accesses seen to race
+    Racy,
+    /// Also at every plain access to shared memory
+    Access,
+}
+
+impl From<Granularity> for plan::Granularity {
+    fn from(granularity: Granularity) -> Self {
+        match granularity {
+            Granularity::Sync => Self::Sync,
+            Granularity::Racy => Self::Racy,
+            Granularity::Access => Self::Access,
+        }
+    }
+}
+
+/// Which data races are reported.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RaceChoice {
+    /// None
+    Off,
+    /// Those without volatile accesses
+    On,
+    /// All
+    All,
+}
+
+impl From<RaceChoice> for Races {
+    fn from(choice: RaceChoice) -> Self {
+        match choice {
+            RaceChoice::Off => Self::Off,
+            RaceChoice::On => Self::On,
+            RaceChoice::All => Self::All,
+        }
+    }
+}
+
+/// How the program is brought back to its start.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Reexecution {
+    /// The fastest way that is sound
+    Auto,
+    /// Call the test again
+    Loop,
+    /// Restore memory
+    Snapshot,
+    /// A new process each time
+    Fork,
+}
+
+impl From<Reexecution> for plan::Reexecution {
+    fn from(reexecution: Reexecution) -> Self {
+        match reexecution {
+            Reexecution::Auto => Self::Auto,
+            Reexecution::Loop => Self::Loop,
+            Reexecution::Snapshot => Self::Snapshot,
+            Reexecution::Fork => Self::Fork,
+        }
+    }
+}
+
+/// Who reads the output.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum MessageFormat {
+    /// People
+    #[default]
+    Human,
+    /// Programs: one JSON object per line
+    Json,
+}
+
+/// Whether to use colours.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Color {
+    /// On terminals
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RunOptions, Time};
+    use std::time::Duration;
+
+    fn options(text: &str) -> RunOptions {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn the_first_source_that_says_something_wins() {
+        let flags = options("seed = 1");
+        let file = options("seed = 2\nexecutions = 3\ntime = '10s'");
+        let campaign = flags.over(file).campaign();
+        assert_eq!(campaign.seed, 1);
+        assert_eq!(campaign.executions, 3);
+        assert_eq!(campaign.time, Duration::from_secs(10));
+        assert_eq!(campaign.strategy, "random+pct(3)");
+    }
+
+    #[test]
+    fn defaults_are_finite() {
+        let campaign = RunOptions::default().campaign();
+        assert_eq!(campaign.executions, 1000);
+        assert_eq!(campaign.time, Duration::from_secs(300));
+        assert_eq!(campaign.seed, 0);
+        assert!(campaign.jobs >= 1);
+    }
+
+    #[test]
+    fn times_have_units_or_are_seconds() {
+        for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("1h 1m", 3660)] {
+            assert_eq!(
+                text.parse(),
+                Ok(Time(Duration::from_secs(seconds))),
+                "{text}"
+            );
+        }
+        for text in ["", "0", "soon", "-5s", "100000h"] {
+            assert!(text.parse::<Time>().is_err(), "{text}");
+        }
+    }
+}
