@@ -29,6 +29,11 @@ pub struct RawEvent {
     pub point: u32,
 }
 
+/// As [`RawEvent::operation`]: not an event of the program, but the scheduler letting
+/// [`RawEvent::thread`] go on, which stood before [`RawEvent::site`]. One is recorded per
+/// pick, so that decisions can be anchored to sites. Readers keep these apart from events.
+pub const PICK: u16 = u16::MAX;
+
 /// Bits of [`RawEvent::flags`].
 pub mod flags {
     /// The event was a scheduling point.

@@ -5,7 +5,9 @@
 //! and the decision disagree, the step number stays: such a switch is right for this build.
 
 use raddle_abi::plan::{Decision, Switch, ThreadAnchor};
-use raddle_abi::site::SiteId;
+use raddle_abi::site::{Operation, SiteId};
+use raddle_trace::outcome::RawRecording;
+use raddle_trace::site_table::SiteTable;
 use std::collections::HashMap;
 
 /// A thread being started, in the order of a recording.
@@ -26,6 +28,41 @@ pub struct Passed {
     pub thread: u16,
     /// Key of its site, or 0.
     pub site_key: u64,
+}
+
+/// Thread names and switches by site of an execution that was recorded while it made
+/// `decisions`.
+pub fn anchor(
+    decisions: &[Decision],
+    recording: &RawRecording,
+    sites: &SiteTable,
+) -> (Vec<ThreadAnchor>, Vec<Switch>) {
+    let mut keys = HashMap::new();
+    let mut key_of = |site| {
+        *keys
+            .entry(site)
+            .or_insert_with(|| sites.key(site).unwrap_or(0))
+    };
+    let spawns: Vec<_> = recording
+        .events
+        .iter()
+        .filter(|event| event.operation == Operation::Spawn as u16)
+        .map(|event| Spawn {
+            parent: event.thread,
+            thread: event.address as u16,
+            site_key: key_of(event.site),
+        })
+        .collect();
+    let passed: Vec<_> = recording
+        .picks
+        .iter()
+        .map(|&(thread, site)| Passed {
+            thread,
+            site_key: key_of(site),
+        })
+        .collect();
+    let switches = switches_by_site(decisions, passed, key_of);
+    (anchor_threads(spawns), switches)
 }
 
 /// Names threads by where they were started.
@@ -63,7 +100,7 @@ fn by_step(decision: &Decision) -> Switch {
 pub fn switches_by_site(
     decisions: &[Decision],
     passed: impl IntoIterator<Item = Passed>,
-    key_of: impl Fn(SiteId) -> u64,
+    mut key_of: impl FnMut(SiteId) -> u64,
 ) -> Vec<Switch> {
     let mut keys: HashMap<u16, Vec<u64>> = HashMap::new();
     for point in passed {

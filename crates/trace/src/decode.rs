@@ -6,7 +6,7 @@
 use crate::outcome::{RawFinding, RawRecording, RawStep, RawWait};
 use raddle_abi::finding::{FindingHeader, Kind, PartHeader, Step, Wait, part};
 use raddle_abi::plan::Decision;
-use raddle_abi::record::RawEvent;
+use raddle_abi::record::{PICK, RawEvent};
 use raddle_abi::site::Operation;
 
 /// The findings in the used part of the findings area.
@@ -148,7 +148,11 @@ pub fn recording(events: &[u8], stacks: &[u8], overflow: bool) -> RawRecording {
         .events
         .reserve(events.len() / size_of::<RawEvent>());
     while let Some(event) = raw_event(&mut cursor) {
-        recording.events.push(event);
+        if event.operation == PICK {
+            recording.picks.push((event.thread, event.site));
+        } else {
+            recording.events.push(event);
+        }
     }
     recording.stacks = Cursor(stacks).words(u32::MAX);
     recording
@@ -343,6 +347,15 @@ mod tests {
             .map(|event| recording.stack(event))
             .collect();
         assert_eq!(found, [&[][..], &[10, 11], &[13], &[]]);
+    }
+
+    #[test]
+    fn picks_are_kept_apart_from_events() {
+        let mut events = vec![0; size_of::<RawEvent>() * 2];
+        events[..8].copy_from_slice(&words(&[0x0003_ffff, 77]));
+        let recording = recording(&events, &[], false);
+        assert_eq!(recording.picks, [(3, 77)]);
+        assert_eq!(recording.events.len(), 1);
     }
 
     #[test]

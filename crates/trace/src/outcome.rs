@@ -174,6 +174,8 @@ pub struct RawWait {
 pub struct RawRecording {
     /// In the order in which they happened.
     pub events: Vec<RawEvent>,
+    /// The thread and the site it stood before, for each time the scheduler let one go on.
+    pub picks: Vec<(u16, SiteId)>,
     /// The stacks area in words: counts, each followed by that many return addresses.
     pub stacks: Vec<u64>,
     /// Whether something did not fit and is missing.
