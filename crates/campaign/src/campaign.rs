@@ -1,17 +1,184 @@
 //! Takes a list of targets through the whole campaign.
 
-use std::sync::atomic::AtomicBool;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::{Error, Event, Options, Summary, Target};
+use crate::session::Session;
+use crate::store::LastRun;
+use crate::test_run::run_test;
+use crate::{Error, Event, Options, Progress, Summary, Target, TestResult, Verdict};
+
+/// Time between two progress events.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
+/// Longest wait for an event.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// Explores all targets within the options' budgets. `stop` may be set at any time: what was
 /// found so far is kept and returned.
+///
+/// # Errors
+///
+/// If results cannot be stored or the strategy is not known. Troubles of single tests are
+/// their verdicts.
 pub fn run(
     targets: &[Target],
     options: &Options,
     stop: &AtomicBool,
     events: &mut dyn FnMut(Event),
 ) -> Result<Summary, Error> {
-    let _ = (targets, options, stop, events);
-    Ok(Summary::default())
+    if let Err(error) = raddle_schedule::parse(&options.strategy) {
+        return Err(Error::Strategy(format!(
+            "strategy `{}`: {error}",
+            options.strategy
+        )));
+    }
+    let (sender, receiver) = mpsc::channel();
+    let session = Session::new(options, targets.len(), stop, sender)?;
+    let next = AtomicUsize::new(0);
+    let jobs = options.jobs.clamp(1, targets.len().max(1));
+    let mut results: Vec<Option<TestResult>> = vec![None; targets.len()];
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs)
+            .map(|_| scope.spawn(|| work(&session, targets, &next)))
+            .collect();
+        let mut rate = Rate::default();
+        let mut shown = Instant::now();
+        loop {
+            let finished = workers.iter().all(thread::ScopedJoinHandle::is_finished);
+            // Workers may have sent their last events just before they finished.
+            let wait = if finished { Duration::ZERO } else { GLANCE };
+            match receiver.recv_timeout(wait) {
+                Ok(event) => {
+                    if let Event::TestDone(result) = &event {
+                        results[result.index] = Some((**result).clone());
+                    }
+                    events(event);
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) if finished => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if shown.elapsed() >= PROGRESS_INTERVAL {
+                shown = Instant::now();
+                events(Event::Progress(progress(
+                    &session,
+                    targets.len(),
+                    &mut rate,
+                )));
+            }
+        }
+    });
+    if let Some(error) = session.take_error() {
+        return Err(error);
+    }
+    let interrupted = stop.load(Ordering::Relaxed);
+    let summary = summary(&session, targets, results, interrupted);
+    session.store.save_last_run(&LastRun::new(&summary))?;
+    Ok(summary)
+}
+
+/// Runs tests until there are none left.
+fn work(session: &Session<'_>, targets: &[Target], next: &AtomicUsize) {
+    loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let Some(target) = targets.get(index) else {
+            return;
+        };
+        if session.is_over() {
+            return;
+        }
+        session.send(Event::TestStarted(index));
+        let result = run_test(session, index, target);
+        session.tests_done.fetch_add(1, Ordering::Relaxed);
+        session.send(Event::TestDone(Box::new(result)));
+    }
+}
+
+fn summary(
+    session: &Session<'_>,
+    targets: &[Target],
+    results: Vec<Option<TestResult>>,
+    interrupted: bool,
+) -> Summary {
+    let why = if interrupted {
+        "the run was stopped before"
+    } else {
+        "the time for the whole run was used up; give more with `--time`"
+    };
+    let tests: Vec<TestResult> = results
+        .into_iter()
+        .zip(targets)
+        .enumerate()
+        .map(|(index, (result, target))| {
+            result.unwrap_or_else(|| TestResult {
+                index,
+                test: target.name.clone(),
+                target: target.target.clone(),
+                verdict: Verdict::NotRun {
+                    why: why.to_owned(),
+                },
+                executions: 0,
+                points: 0,
+                cut: 0,
+                threads: 0,
+                reexecution: "auto",
+                hash: 0,
+                seconds: 0.0,
+                findings: Vec::new(),
+            })
+        })
+        .collect();
+    let found = session.found();
+    let used = |rule: usize| found.ignored.values().any(|&by| by == rule);
+    Summary {
+        executions: tests.iter().map(|test| test.executions).sum(),
+        points: tests.iter().map(|test| test.points).sum(),
+        seconds: session.seconds(),
+        findings: found.reported.values().cloned().collect(),
+        tests,
+        unused_ignores: (0..session.options.ignore.len())
+            .filter(|&rule| !used(rule))
+            .collect(),
+        interrupted,
+    }
+}
+
+fn progress(session: &Session<'_>, tests_total: usize, rate: &mut Rate) -> Progress {
+    let executions = session.executions.load(Ordering::Relaxed);
+    Progress {
+        executions,
+        per_second: rate.update(executions),
+        tests_done: session.tests_done.load(Ordering::Relaxed),
+        tests_total,
+        findings: session.found().reported.len(),
+        time_left: session.time_left(),
+    }
+}
+
+/// Executions per second over the last two seconds.
+#[derive(Default)]
+struct Rate {
+    samples: VecDeque<(Instant, u64)>,
+}
+
+impl Rate {
+    fn update(&mut self, executions: u64) -> f64 {
+        let now = Instant::now();
+        self.samples.push_back((now, executions));
+        while self.samples.len() > 8 {
+            self.samples.pop_front();
+        }
+        let Some(&(then, before)) = self.samples.front() else {
+            return 0.0;
+        };
+        let seconds = now.duration_since(then).as_secs_f64();
+        if seconds > 0.0 {
+            executions.saturating_sub(before) as f64 / seconds
+        } else {
+            0.0
+        }
+    }
 }

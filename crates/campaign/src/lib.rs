@@ -8,13 +8,27 @@
 //! beyond what explains a finding.
 
 mod campaign;
+mod capture;
+mod confirm;
+mod control;
 mod error;
 mod event;
+mod explain;
+mod explore;
 mod ignore;
+mod inspect;
 mod options;
+mod regressions;
 mod replay;
+mod runner;
+mod serial;
+mod session;
+mod store;
 mod summary;
 mod target;
+mod test_run;
+mod verdict;
+mod worker;
 
 pub use campaign::run;
 pub use error::Error;
@@ -22,5 +36,6 @@ pub use event::{Event, Note, Progress};
 pub use ignore::IgnoreRule;
 pub use options::{Options, Races};
 pub use replay::{Replay, Stored, find_stored, replay};
+pub use store::Store;
 pub use summary::{Summary, TestResult, Verdict};
 pub use target::{Target, TargetKind};

@@ -1,11 +1,14 @@
 //! Repeats a stored schedule.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use raddle_trace::finding::Finding;
+use raddle_trace::runner::{Outcome, PlanRequest, Runner};
 
-use crate::{Error, Options, Target};
+use crate::explain::Explainer;
+use crate::runner::{Limits, ProcessRunner};
+use crate::{Error, Options, Store, Target, regressions, verdict};
 
 /// A stored schedule, found by id or by path.
 #[derive(Clone, Debug)]
@@ -40,15 +43,43 @@ pub struct Replay {
 }
 
 /// Finds a stored schedule by finding id (in the results directory) or by file path.
+///
+/// # Errors
+///
+/// If there is neither, or the file cannot be read.
 pub fn find_stored(id_or_file: &str, results: &Path) -> Result<Stored, Error> {
-    let _ = results;
-    Err(Error::UnknownFinding {
-        id: id_or_file.to_owned(),
-        results: results.to_owned(),
+    let store = Store::open(results)?;
+    let finding = store.finding(id_or_file)?;
+    let schedule = match &finding {
+        Some(finding) => store.schedule_path(&finding.id),
+        None => PathBuf::from(id_or_file),
+    };
+    if !schedule.is_file() {
+        let results = results.to_owned();
+        return Err(Error::UnknownFinding {
+            id: id_or_file.to_owned(),
+            results,
+        });
+    }
+    let file = regressions::read(&schedule)?;
+    let finding = match finding {
+        Some(finding) => Some(finding),
+        None => store.finding(&file.finding)?,
+    };
+    Ok(Stored {
+        schedule,
+        test: file.test,
+        target: file.target,
+        id: file.finding,
+        finding,
     })
 }
 
 /// Repeats `stored` on `target`, `times` times, each in a new process.
+///
+/// # Errors
+///
+/// If the schedule file cannot be read any more.
 pub fn replay(
     target: &Target,
     stored: &Stored,
@@ -56,13 +87,82 @@ pub fn replay(
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<Replay, Error> {
-    let _ = (target, stored, times, options, stop);
-    Ok(Replay {
+    let schedule = regressions::read(&stored.schedule)?;
+    let mut explainer = Explainer::new(&target.exe, &options.workspace_root);
+    let mut result = Replay {
         runs: 0,
         reproduced: 0,
         diverged: None,
         others: Vec::new(),
         finding: None,
         not_testable: None,
-    })
+    };
+    let halt = || stop.load(Ordering::Relaxed);
+    let uncounted = AtomicU64::new(0);
+    while result.runs < times && !halt() {
+        let mut runner = ProcessRunner::new(target, Limits::from(options), &halt, &uncounted);
+        let plan = PlanRequest {
+            reexecution: options.reexecution,
+            // Only the first replay is explained.
+            record: result.runs == 0,
+            ..schedule.plan()
+        };
+        let outcome = match runner.run(&plan) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                result.not_testable = Some(verdict::of_error(&error));
+                break;
+            }
+        };
+        if let Some(death) = &outcome.died
+            && outcome.findings.is_empty()
+        {
+            let place = explainer.stack_in_words(runner.stuck_at());
+            let seconds = options.watchdog.as_secs();
+            result.not_testable = Some(verdict::of_death(death, place.as_deref(), seconds));
+            break;
+        }
+        result.runs += 1;
+        note(&mut result, &outcome, target, stored, &mut explainer);
+        if let Some(switch) = outcome.diverged {
+            result
+                .diverged
+                .get_or_insert_with(|| regressions::diverged(&schedule, switch));
+        }
+    }
+    Ok(result)
+}
+
+/// Counts what one replay showed.
+fn note(
+    result: &mut Replay,
+    outcome: &Outcome,
+    target: &Target,
+    stored: &Stored,
+    explainer: &mut Explainer,
+) {
+    let same = outcome
+        .findings
+        .iter()
+        .find(|raw| explainer.id(raw) == stored.id);
+    if let Some(raw) = same {
+        result.reproduced += 1;
+        if result.finding.is_none() {
+            let mut finding = explainer.explain(target, raw, outcome.recording.as_ref());
+            finding.schedule = stored.schedule.display().to_string();
+            finding.confirmed = true;
+            result.finding = Some(finding);
+        }
+        return;
+    }
+    for raw in &outcome.findings {
+        let other = format!(
+            "{}: {}",
+            raw.kind.word(),
+            explainer.explain(target, raw, None).title
+        );
+        if !result.others.contains(&other) {
+            result.others.push(other);
+        }
+    }
 }

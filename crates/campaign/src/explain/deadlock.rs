@@ -1,0 +1,136 @@
+//! Deadlocks: who waits for what, held by whom; lost wake-ups as their cause.
+
+use raddle_abi::site::Operation;
+use raddle_trace::runner::{RawFinding, RawWait};
+
+use super::lanes::Interest;
+use super::locate::{Located, Locator};
+use super::{Story, in_words, stack_of, thread_in_words};
+
+/// The waits that make the deadlock: those in a cycle, else all.
+pub(super) fn involved(raw: &RawFinding) -> impl Iterator<Item = &RawWait> {
+    let has_cycle = raw.waits.iter().any(|wait| wait.in_cycle);
+    raw.waits
+        .iter()
+        .filter(move |wait| wait.in_cycle || !has_cycle)
+}
+
+pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
+    let waits: Vec<(&RawWait, Located)> = involved(raw)
+        .map(|wait| (wait, locator.locate(wait.site, &wait.frames)))
+        .collect();
+    let in_cycle = waits.iter().filter(|(wait, _)| wait.in_cycle).count();
+    let lost = waits.iter().find_map(|(wait, located)| {
+        let (thread, site) = wait.lost_wake?;
+        Some((*wait, located, thread, locator.locate(site, &[])))
+    });
+    let (title, mut cause) = match (in_cycle, &lost) {
+        (1, _) => {
+            let (wait, located) = &waits[0];
+            let title = format!(
+                "{} waits for a lock that it holds itself, at {}",
+                thread_in_words(wait.thread),
+                in_words(&located.place(true))
+            );
+            (title, String::new())
+        }
+        (2.., _) => {
+            let title = format!("{in_cycle} threads wait for each other's locks");
+            (title, String::new())
+        }
+        (0, Some((wait, located, waker, wake))) => {
+            let title = format!(
+                "{} waits for ever at {}: its wake-up came too early",
+                thread_in_words(wait.thread),
+                in_words(&located.place(true))
+            );
+            let cause = format!(
+                "The wake-up by {} at {} came before {} waited, so it was lost, and no other follows.",
+                thread_in_words(*waker),
+                in_words(&wake.place(true)),
+                thread_in_words(wait.thread),
+            );
+            (title, cause)
+        }
+        (0, None) => {
+            let title = match &waits[..] {
+                [(wait, located)] => format!(
+                    "{} waits for ever at {}",
+                    thread_in_words(wait.thread),
+                    in_words(&located.place(true))
+                ),
+                _ => format!(
+                    "{} threads wait for something that can no longer happen",
+                    waits.len()
+                ),
+            };
+            (title, String::new())
+        }
+    };
+    let sentences: Vec<String> = waits
+        .iter()
+        .map(|(wait, located)| sentence(wait, located))
+        .collect();
+    if cause.is_empty() || waits.len() > 1 {
+        if !cause.is_empty() {
+            cause.push(' ');
+        }
+        cause.push_str(&sentences.join("; "));
+        cause.push('.');
+    }
+    let mut interest = Interest::default();
+    for (wait, _) in &waits {
+        interest.objects.push(wait.object);
+        interest.fault(wait.thread, wait.site);
+        interest.waiting.push(wait.thread);
+        if let Some((thread, site)) = wait.lost_wake {
+            interest.fault(u16::try_from(thread).unwrap_or(u16::MAX), site);
+        }
+    }
+    Story {
+        title: capitalised(&title),
+        cause: capitalised(&cause),
+        sites: waits
+            .iter()
+            .map(|(_, located)| located.place(true))
+            .collect(),
+        stacks: waits
+            .iter()
+            .map(|(wait, located)| stack_of(heading(wait), wait.thread, located))
+            .collect(),
+        interest,
+    }
+}
+
+/// "thread 1 waits for a lock held by thread 2".
+fn heading(wait: &RawWait) -> String {
+    let holders: Vec<String> = wait
+        .holders
+        .iter()
+        .map(|&holder| thread_in_words(holder))
+        .collect();
+    let what = match (wait.operation, wait.is_lock, holders.is_empty()) {
+        (Operation::Join, ..) => {
+            let joined = u32::try_from(wait.object).unwrap_or(u32::MAX);
+            format!("the end of {}", thread_in_words(joined))
+        }
+        (_, true, true) => "a lock".to_owned(),
+        (_, true, false) => format!("a lock held by {}", holders.join(" and ")),
+        (Operation::Io, ..) => "input or output".to_owned(),
+        (Operation::Sleep, ..) => "a time".to_owned(),
+        (_, false, _) => "a wake-up".to_owned(),
+    };
+    format!("{} waits for {what}", thread_in_words(wait.thread))
+}
+
+fn sentence(wait: &RawWait, located: &Located) -> String {
+    format!("{} at {}", heading(wait), in_words(&located.place(true)))
+}
+
+pub(super) fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => first.to_uppercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,293 @@
+//! The interleaving as lanes: only the steps that matter.
+//!
+//! Every recorded event gets a weight: the steps at fault most, then what touches the memory,
+//! locks and objects of the finding, then the steps around a switch, then spawns, then other
+//! steps on memory that several threads use. The heaviest rows stay, in their order.
+
+use std::collections::{HashMap, HashSet};
+
+use raddle_abi::record::RawEvent;
+use raddle_abi::site::{Operation, SiteId};
+use raddle_trace::finding::LaneStep;
+use raddle_trace::runner::{RawFinding, RawRecording};
+
+use super::action;
+use super::locate::{Located, Locator};
+
+/// Most rows shown.
+const ROWS: usize = 24;
+/// Events looked at from the end of a recording; what lies further back hardly matters.
+const LOOK_BACK: usize = 20_000;
+
+/// What a kind of finding wants to see.
+#[derive(Default)]
+pub(super) struct Interest {
+    /// Memory at fault, from and to.
+    pub memory: Vec<(u64, u64)>,
+    /// Locks and other objects at fault.
+    pub objects: Vec<u64>,
+    /// Threads that wait at the end.
+    pub waiting: Vec<u16>,
+    /// Show what several threads use, because it is not known what is at fault.
+    pub shared: bool,
+    pub(super) faults: Vec<(u16, SiteId)>,
+}
+
+impl Interest {
+    /// The last event of `thread` at `site` is at fault.
+    pub fn fault(&mut self, thread: u16, site: SiteId) {
+        self.faults.push((thread, site));
+    }
+
+    fn touches(&self, event: &RawEvent) -> bool {
+        let end = event.address.saturating_add(u64::from(event.len.max(1)));
+        let in_memory = self
+            .memory
+            .iter()
+            .any(|&(from, to)| event.address < to && from < end);
+        in_memory || self.objects.contains(&event.address)
+    }
+}
+
+/// One row before the selection.
+struct Row {
+    at: usize,
+    weight: u32,
+    step: LaneStep,
+}
+
+pub(super) fn lanes(
+    locator: &mut Locator,
+    raw: &RawFinding,
+    recording: &RawRecording,
+    interest: &Interest,
+) -> Vec<LaneStep> {
+    if recording.events.is_empty() {
+        return without_recording(locator, raw);
+    }
+    let first = recording.events.len().saturating_sub(LOOK_BACK);
+    let events = &recording.events[first..];
+    let faults = fault_events(events, interest);
+    let wanted_locks = locks_of(events, interest);
+    let shared = if interest.shared {
+        shared_addresses(events)
+    } else {
+        HashSet::new()
+    };
+    let mut rows: Vec<Row> = Vec::new();
+    for (at, event) in events.iter().enumerate() {
+        let is_fault = faults.contains(&at);
+        let weight = weight(events, at, is_fault, interest, &wanted_locks, &shared);
+        if weight == 0 {
+            continue;
+        }
+        let located = locator.locate(event.site, recording.stack(event));
+        if located.user(true).is_none() || (!is_fault && is_noise(&located)) {
+            continue;
+        }
+        let step = LaneStep {
+            thread: usize::from(event.thread),
+            place: located.place(true),
+            action: action::words(event, &located),
+            at_fault: is_fault,
+        };
+        match rows.last_mut() {
+            Some(last) if says_the_same(&last.step, &step) => {
+                last.step.at_fault |= step.at_fault;
+                last.weight = last.weight.max(weight);
+            }
+            _ => rows.push(Row { at, weight, step }),
+        }
+    }
+    heaviest(rows)
+}
+
+/// Without a recording there are only the places that the finding itself names.
+fn without_recording(locator: &mut Locator, raw: &RawFinding) -> Vec<LaneStep> {
+    let waits = raw
+        .waits
+        .iter()
+        .map(|wait| (wait.thread, wait.site, &wait.frames, "waits"));
+    let steps = raw.steps.iter().rev().map(|step| {
+        (
+            step.thread,
+            step.site,
+            &step.frames,
+            action::verb(step.operation),
+        )
+    });
+    steps
+        .chain(waits)
+        .take(ROWS)
+        .map(|(thread, site, frames, action)| LaneStep {
+            thread: usize::from(thread),
+            place: locator.locate(site, frames).place(true),
+            action: action.to_owned(),
+            at_fault: true,
+        })
+        .collect()
+}
+
+/// Indices of the last event of each step at fault.
+fn fault_events(events: &[RawEvent], interest: &Interest) -> HashSet<usize> {
+    let mut faults = HashSet::new();
+    for &(thread, site) in &interest.faults {
+        let of_thread = || events.iter().rposition(|event| event.thread == thread);
+        let exact = events
+            .iter()
+            .rposition(|event| event.thread == thread && event.site == site);
+        let last = match interest.waiting.contains(&thread) {
+            // A thread that waits stands where it last did anything.
+            true => of_thread(),
+            false => exact.or_else(of_thread),
+        };
+        faults.extend(last);
+    }
+    faults
+}
+
+/// Locks that the waiting threads want or hold at the end.
+fn locks_of(events: &[RawEvent], interest: &Interest) -> HashSet<u64> {
+    let mut held: HashMap<(u16, u64), bool> = HashMap::new();
+    for event in events
+        .iter()
+        .filter(|event| interest.waiting.contains(&event.thread))
+    {
+        match Operation::from_number(event.operation) {
+            Some(Operation::LockAcquire | Operation::LockWant) => {
+                held.insert((event.thread, event.address), true);
+            }
+            Some(Operation::LockRelease) => {
+                held.insert((event.thread, event.address), false);
+            }
+            _ => {}
+        }
+    }
+    held.into_iter()
+        .filter(|(_, held)| *held)
+        .map(|((_, lock), _)| lock)
+        .collect()
+}
+
+/// Addresses that several threads touched, at least one of them writing.
+fn shared_addresses(events: &[RawEvent]) -> HashSet<u64> {
+    let mut users: HashMap<u64, (u16, bool, bool)> = HashMap::new();
+    for event in events.iter().filter(|event| event.address != 0) {
+        let Some(operation) = Operation::from_number(event.operation) else {
+            continue;
+        };
+        let writes = matches!(
+            operation,
+            Operation::Write
+                | Operation::AtomicStore
+                | Operation::AtomicRmw
+                | Operation::VolatileWrite
+                | Operation::LockAcquire
+        );
+        let reads = matches!(
+            operation,
+            Operation::Read
+                | Operation::AtomicLoad
+                | Operation::AtomicCas
+                | Operation::VolatileRead
+        );
+        if !writes && !reads {
+            continue;
+        }
+        let user = users
+            .entry(event.address)
+            .or_insert((event.thread, false, false));
+        user.1 |= user.0 != event.thread;
+        user.2 |= writes;
+    }
+    users
+        .into_iter()
+        .filter(|(_, (_, several, written))| *several && *written)
+        .map(|(address, _)| address)
+        .collect()
+}
+
+fn weight(
+    events: &[RawEvent],
+    at: usize,
+    is_fault: bool,
+    interest: &Interest,
+    locks: &HashSet<u64>,
+    shared: &HashSet<u64>,
+) -> u32 {
+    use Operation::{
+        Alloc, Enter, Exit, Free, Join, Leave, LockAcquire, LockRelease, LockWant, Panic, Spawn,
+        Start, TestBegin, TestEnd,
+    };
+    let event = &events[at];
+    if is_fault {
+        return 100;
+    }
+    let Some(operation) = Operation::from_number(event.operation) else {
+        return 0;
+    };
+    let is_lock = matches!(operation, LockAcquire | LockRelease | LockWant);
+    let around_switch = events
+        .get(at + 1)
+        .is_some_and(|next| next.thread != event.thread)
+        || (at > 0 && events[at - 1].thread != event.thread);
+    match operation {
+        Panic => 90,
+        Enter | Leave | Alloc | Start | Exit | TestBegin | TestEnd => 0,
+        Free if !interest.touches(event) => 0,
+        Spawn => 30,
+        Join => 5,
+        // A lock that is had at once needs one row, not two.
+        LockWant
+            if events
+                .get(at + 1)
+                .is_some_and(|next| next.thread == event.thread) =>
+        {
+            0
+        }
+        _ if is_lock && locks.contains(&event.address) => 60,
+        _ if interest.touches(event) => 50,
+        _ if shared.contains(&event.address) => {
+            if around_switch {
+                40
+            } else {
+                20
+            }
+        }
+        _ if around_switch => 10,
+        _ => 0,
+    }
+}
+
+/// What std does for its own sake around values: nobody wants to read it.
+fn is_noise(located: &Located) -> bool {
+    let Some(callee) = located.std_callee() else {
+        return false;
+    };
+    [
+        "drop_in_place",
+        "::drop",
+        "::clone",
+        "Arc::new",
+        "thread::spawn",
+        "::fmt",
+        "Box::new",
+    ]
+    .iter()
+    .any(|noise| callee.contains(noise))
+}
+
+fn says_the_same(one: &LaneStep, other: &LaneStep) -> bool {
+    one.thread == other.thread
+        && one.place.file == other.place.file
+        && one.place.line == other.place.line
+        && one.action == other.action
+}
+
+/// The heaviest rows in their order; of equal ones the latest.
+fn heaviest(mut rows: Vec<Row>) -> Vec<LaneStep> {
+    rows.sort_by_key(|row| std::cmp::Reverse((row.weight, row.at)));
+    rows.truncate(ROWS);
+    rows.sort_by_key(|row| row.at);
+    rows.into_iter().map(|row| row.step).collect()
+}

@@ -1,0 +1,216 @@
+//! Turns what the runtime saw into something a person understands.
+//!
+//! [`Explainer::id`] names a raw finding without any recording, so that duplicates are
+//! recognised cheaply. [`Explainer::explain`] needs the recording of a replay: it adds title,
+//! cause, stacks and the lanes of the steps that matter. One file per group of kinds.
+
+mod action;
+mod deadlock;
+mod lanes;
+mod locate;
+mod panic;
+mod paths;
+mod race;
+mod symbols;
+mod threads;
+mod trouble;
+
+use std::path::Path;
+
+use raddle_abi::finding::Kind;
+use raddle_abi::site::SiteId;
+use raddle_trace::finding::{Finding, Place, Stack};
+use raddle_trace::runner::{RawFinding, RawRecording};
+use raddle_trace::site_table::SiteTable;
+
+use self::lanes::Interest;
+use self::locate::{Located, Locator};
+use self::paths::Paths;
+use self::symbols::{Frame, Symbols};
+use crate::Target;
+
+/// Explains findings of one executable.
+pub(crate) struct Explainer {
+    locator: Locator,
+}
+
+/// What a kind of finding has to say.
+struct Story {
+    title: String,
+    cause: String,
+    sites: Vec<Place>,
+    stacks: Vec<Stack>,
+    interest: Interest,
+}
+
+impl Explainer {
+    /// Of this executable, in this workspace. Missing debug information costs names only.
+    pub fn new(executable: &Path, workspace: &Path) -> Self {
+        let symbols = Symbols::new(executable, Paths::new(workspace));
+        Self {
+            locator: Locator::new(SiteTable::open(executable).ok(), symbols),
+        }
+    }
+
+    /// Key of a site, or 0.
+    pub fn key(&self, site: SiteId) -> u64 {
+        self.locator.key(site)
+    }
+
+    /// The user's place of a site, in words.
+    pub fn place_in_words(&mut self, site: SiteId) -> String {
+        in_words(&self.locator.locate(site, &[]).place(false))
+    }
+
+    /// Where a stack of return addresses stands in the user's code, in words.
+    pub fn stack_in_words(&mut self, addresses: &[u64]) -> Option<String> {
+        let frames = self.locator.stack(addresses);
+        locate::user_frame(&frames, true).map(|frame| in_words(&frame.place))
+    }
+
+    /// The finding's name: its kind and ten hex digits over the places that make it. It does
+    /// not change with lines, machines, thread numbers or addresses.
+    pub fn id(&mut self, raw: &RawFinding) -> String {
+        let mut parts: Vec<String> = match raw.kind {
+            Kind::Deadlock => deadlock::involved(raw)
+                .map(|wait| {
+                    let located = self.locator.locate(wait.site, &wait.frames);
+                    located
+                        .user(true)
+                        .map_or_else(|| located.identity(), |frame| frame.place.function.clone())
+                })
+                .collect(),
+            Kind::Panic => panic::identity(&mut self.locator, raw),
+            Kind::DataRace => raw
+                .steps
+                .iter()
+                .take(2)
+                .map(|step| self.locator.locate(step.site, &step.frames).identity())
+                .collect(),
+            _ => raw
+                .steps
+                .iter()
+                .take(1)
+                .map(|step| self.locator.locate(step.site, &step.frames).identity())
+                .collect(),
+        };
+        if raw.kind == Kind::Crash {
+            parts.push(raw.detail[0].to_string());
+        }
+        parts.sort();
+        parts.dedup();
+        let hash = stable_hash(raw.kind.word(), &parts);
+        format!("{}-{:010x}", raw.kind.word(), hash & 0xff_ffff_ffff)
+    }
+
+    /// Keys of the plain accesses of a data race: worth a scheduling point from now on.
+    pub fn racy_keys(&self, raw: &RawFinding) -> Vec<u64> {
+        race::plain_sites(raw)
+            .map(|site| self.key(site))
+            .filter(|&key| key != 0)
+            .collect()
+    }
+
+    /// The whole finding. The caller fills in what it knows about schedule and counts.
+    pub fn explain(
+        &mut self,
+        target: &Target,
+        raw: &RawFinding,
+        recording: Option<&RawRecording>,
+    ) -> Finding {
+        let none = RawRecording::default();
+        let recording = recording.unwrap_or(&none);
+        let threads = threads::names(&mut self.locator, raw, recording);
+        let story = match raw.kind {
+            Kind::DataRace => race::story(&mut self.locator, raw, recording),
+            Kind::Deadlock => deadlock::story(&mut self.locator, raw),
+            Kind::Panic => panic::story(&mut self.locator, raw),
+            _ => trouble::story(&mut self.locator, raw),
+        };
+        let lanes = lanes::lanes(&mut self.locator, raw, recording, &story.interest);
+        Finding {
+            kind: raw.kind,
+            id: self.id(raw),
+            test: target.name.clone(),
+            target: target.target.clone(),
+            title: story.title,
+            cause: story.cause,
+            sites: story.sites,
+            stacks: story.stacks,
+            threads,
+            lanes,
+            output: end_of(&raw.output),
+            schedule: String::new(),
+            confirmed: false,
+            executions: 0,
+            count: 1,
+        }
+    }
+}
+
+/// The last lines of a text.
+fn end_of(text: &str) -> String {
+    const LINES: usize = 40;
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}
+
+/// A stack for the report: the user's part of it, without what std does around threads and tests.
+fn stack_of(heading: String, thread: u16, located: &Located) -> Stack {
+    let last = located
+        .frames
+        .iter()
+        .rposition(|frame| frame.owner != paths::Owner::Std);
+    let frames = match last {
+        Some(last) => &located.frames[..=last],
+        None => &located.frames[..],
+    };
+    Stack {
+        heading,
+        thread: usize::from(thread),
+        frames: places(frames),
+    }
+}
+
+fn places(frames: &[Frame]) -> Vec<Place> {
+    frames.iter().map(|frame| frame.place.clone()).collect()
+}
+
+/// "`f` (src/lib.rs:10)".
+fn in_words(place: &Place) -> String {
+    match (place.function.is_empty(), place.file.is_empty()) {
+        (false, false) => {
+            format!(
+                "`{}` ({}:{})",
+                locate::short(&place.function),
+                place.file,
+                place.line
+            )
+        }
+        (false, true) => format!("`{}`", locate::short(&place.function)),
+        (true, false) => format!("{}:{}", place.file, place.line),
+        (true, true) => "an unknown place".to_owned(),
+    }
+}
+
+fn thread_in_words(thread: impl Into<u32>) -> String {
+    match thread.into() {
+        0 => "the main thread".to_owned(),
+        number => format!("thread {number}"),
+    }
+}
+
+/// FNV-1a over the parts: stable across builds, machines and versions of Rust.
+pub(crate) fn stable_hash(first: &str, parts: &[String]) -> u64 {
+    let bytes = first.bytes().chain(
+        parts
+            .iter()
+            .flat_map(|part| [0].into_iter().chain(part.bytes())),
+    );
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in bytes {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    // FNV's low bits are weak in the last byte; fold the high half in.
+    hash ^ hash >> 29
+}

@@ -1,0 +1,183 @@
+//! Failed tests: the panic that made the test fail.
+//!
+//! When the test's own thread only passes on the panic of a thread that it joined (by
+//! `join().unwrap()`, or by leaving a scope), that thread's panic is the one to show.
+
+use raddle_abi::site::Operation;
+use raddle_trace::runner::{RawFinding, RawStep};
+
+use super::lanes::Interest;
+use super::locate::{Located, Locator};
+use super::{Story, in_words, stack_of, thread_in_words};
+
+/// Messages of panics that only pass another one on.
+const PASSED_ON: &[&str] = &[
+    "a scoped thread panicked",
+    "called `Result::unwrap()` on an `Err` value: Any",
+    "Any { .. }",
+];
+
+pub(super) fn identity(locator: &mut Locator, raw: &RawFinding) -> Vec<String> {
+    match main_panic(raw) {
+        Some(step) => {
+            let located = locator.locate(step.site, &step.frames);
+            vec![
+                located
+                    .user(true)
+                    .map_or_else(String::new, |frame| frame.place.function.clone()),
+            ]
+        }
+        None => vec!["exit".to_owned(), raw.detail[0].to_string()],
+    }
+}
+
+pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
+    let step = main_panic(raw);
+    let located = step.map_or_else(Located::default, |step| {
+        locator.locate(step.site, &step.frames)
+    });
+    let thread = step.map_or(0, |step| step.thread);
+    let place = located.place(true);
+    let message = message(raw);
+    let first_line = message
+        .as_deref()
+        .map(|message| message.lines().next().unwrap_or_default());
+    let title = match (step, first_line) {
+        (Some(_), Some(line)) if !line.is_empty() => format!("test panics: {line}"),
+        (Some(_), _) => format!("test panics in {}", in_words(&place)),
+        (None, _) => "test fails without a panic".to_owned(),
+    };
+    let cause = match step {
+        Some(_) => format!(
+            "{} panics at {} in this interleaving, and not when threads run one after the other.",
+            super::deadlock::capitalised(&thread_in_words(thread)),
+            in_words(&place)
+        ),
+        None => format!(
+            "The test returned an error (exit code {}) in this interleaving, and not when \
+             threads run one after the other.",
+            raw.detail[0]
+        ),
+    };
+    let mut interest = Interest {
+        shared: true,
+        ..Interest::default()
+    };
+    let (mut sites, mut stacks) = (Vec::new(), Vec::new());
+    if let Some(step) = step {
+        interest.fault(step.thread, step.site);
+        sites.push(place);
+        let heading = format!("panic of {}", thread_in_words(thread));
+        stacks.push(stack_of(heading, thread, &located));
+    }
+    Story {
+        title,
+        cause,
+        sites,
+        stacks,
+        interest,
+    }
+}
+
+/// The panic to show: the first one of a thread other than the test's own if that one only
+/// passes it on, else the last one of the test's own thread, else the first at all.
+fn main_panic(raw: &RawFinding) -> Option<&RawStep> {
+    let panics = || {
+        raw.steps
+            .iter()
+            .filter(|step| step.operation == Operation::Panic)
+    };
+    let own = panics().rfind(|step| step.thread == 0);
+    let other = panics().find(|step| step.thread != 0);
+    match (own, other) {
+        (Some(_), Some(other)) if passes_on(raw) => Some(other),
+        (Some(own), _) => Some(own),
+        (None, Some(other)) => Some(other),
+        (None, None) => raw.steps.first(),
+    }
+}
+
+fn passes_on(raw: &RawFinding) -> bool {
+    let last = raw.output.rfind("panicked at ");
+    last.is_some_and(|at| {
+        PASSED_ON
+            .iter()
+            .any(|message| raw.output[at..].contains(message))
+    })
+}
+
+/// The message of the panic to show, from what the panic hook printed.
+fn message(raw: &RawFinding) -> Option<String> {
+    let step = main_panic(raw)?;
+    // The hook prints `thread 'NAME' panicked at FILE:LINE:COLUMN:` and the message below it.
+    let reports: Vec<&str> = raw.output.split("\nthread '").collect();
+    let mut reports = reports
+        .iter()
+        .filter(|report| report.contains("panicked at "));
+    let is_passed_on = |report: &&&str| PASSED_ON.iter().any(|message| report.contains(message));
+    let report = if step.thread == 0 {
+        reports.next_back()
+    } else {
+        let mut others = reports.filter(|report| !is_passed_on(report));
+        others.next()
+    }?;
+    let (_, message) = report.split_once("panicked at ")?.1.split_once('\n')?;
+    let lines = message
+        .lines()
+        .take_while(|line| !line.starts_with("note: "));
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_abi::finding::Kind;
+
+    fn raw(output: &str, threads: &[u16]) -> RawFinding {
+        let step = |&thread| RawStep {
+            site: 0,
+            operation: Operation::Panic,
+            thread,
+            address: 0,
+            len: 0,
+            frames: Vec::new(),
+        };
+        RawFinding {
+            kind: Kind::Panic,
+            execution: 0,
+            seed: 0,
+            length: 0,
+            points: 0,
+            hash: 0,
+            detail: [101, 0],
+            decisions: Vec::new(),
+            steps: threads.iter().map(step).collect(),
+            waits: Vec::new(),
+            output: output.to_owned(),
+        }
+    }
+
+    const JOINED: &str = "\nthread '<unnamed>' (12) panicked at src/lib.rs:5:9:\nvalue is odd\n\
+        note: run with `RUST_BACKTRACE=1`\n\nthread 't' (11) panicked at src/lib.rs:9:9:\n\
+        called `Result::unwrap()` on an `Err` value: Any { .. }\n";
+
+    #[test]
+    fn the_panic_of_a_joined_thread_is_shown_instead_of_the_unwrap() {
+        let raw = raw(JOINED, &[1, 0]);
+        assert_eq!(main_panic(&raw).unwrap().thread, 1);
+        assert_eq!(message(&raw).unwrap(), "value is odd");
+    }
+
+    #[test]
+    fn the_tests_own_panic_comes_first() {
+        let output = "\nthread '<unnamed>' panicked at a:1:1:\ncaught\n\nthread 't' panicked at \
+            src/lib.rs:9:9:\nassertion `left == right` failed\n  left: 1\n right: 2\n";
+        let raw = raw(output, &[1, 0]);
+        assert_eq!(main_panic(&raw).unwrap().thread, 0);
+        assert!(
+            message(&raw)
+                .unwrap()
+                .starts_with("assertion `left == right` failed")
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! Crashes, livelocks and heap errors: one place, or one per thread.
+
+use raddle_abi::finding::Kind;
+use raddle_trace::runner::RawFinding;
+
+use super::lanes::Interest;
+use super::locate::{Located, Locator};
+use super::{Story, in_words, stack_of, thread_in_words};
+
+pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
+    let places: Vec<Located> = raw
+        .steps
+        .iter()
+        .map(|step| locator.locate(step.site, &step.frames))
+        .collect();
+    let first = places.first().map(|located| located.place(true));
+    let at = first
+        .as_ref()
+        .map_or_else(String::new, |place| format!(" in {}", in_words(place)));
+    let thread = raw.steps.first().map_or(0, |step| step.thread);
+    let who = super::deadlock::capitalised(&thread_in_words(thread));
+    let (title, cause) = match raw.kind {
+        Kind::Crash => {
+            let signal = signal_name(raw.detail[0]);
+            (
+                format!("crash by {signal}{at}"),
+                format!("{who} received {signal}{at}{}.", why(raw.detail[0])),
+            )
+        }
+        Kind::Livelock => (
+            format!("threads run without progress{at}"),
+            format!(
+                "After {} scheduling points, scheduled fairly, the threads still go round \
+                 without any of them getting on.",
+                raw.points
+            ),
+        ),
+        Kind::UseAfterFree => (
+            format!("use of freed memory{at}"),
+            format!("{who} touches a heap block{at} that was freed before."),
+        ),
+        Kind::DoubleFree => (
+            format!("memory freed twice{at}"),
+            format!("{who} frees a heap block{at} that was freed before."),
+        ),
+        Kind::OutOfBounds => (
+            format!("access beyond a heap block{at}"),
+            format!("{who} touches memory{at} that is not part of the block."),
+        ),
+        kind => (format!("{}{at}", kind.word()), format!("{who} did it{at}.")),
+    };
+    let mut interest = Interest {
+        shared: true,
+        ..Interest::default()
+    };
+    for step in &raw.steps {
+        interest.fault(step.thread, step.site);
+        if step.address != 0 && raw.kind != Kind::Crash {
+            interest
+                .memory
+                .push((step.address, step.address + u64::from(step.len.max(1))));
+        }
+    }
+    let stacks = raw.steps.iter().zip(&places).map(|(step, located)| {
+        let heading = match raw.kind {
+            Kind::Crash => format!("{} crashed here", thread_in_words(step.thread)),
+            Kind::Livelock => format!("{} stood here", thread_in_words(step.thread)),
+            _ => format!(
+                "{} by {}",
+                super::action::noun(step.operation, step.len),
+                thread_in_words(step.thread)
+            ),
+        };
+        stack_of(heading, step.thread, located)
+    });
+    Story {
+        title,
+        cause,
+        sites: first.into_iter().collect(),
+        stacks: stacks.collect(),
+        interest,
+    }
+}
+
+/// `SIGSEGV` and its like.
+pub(crate) fn signal_name(number: u64) -> String {
+    let known = [
+        (libc::SIGSEGV, "SIGSEGV"),
+        (libc::SIGBUS, "SIGBUS"),
+        (libc::SIGABRT, "SIGABRT"),
+        (libc::SIGILL, "SIGILL"),
+        (libc::SIGFPE, "SIGFPE"),
+        (libc::SIGTRAP, "SIGTRAP"),
+        (libc::SIGKILL, "SIGKILL"),
+        (libc::SIGTERM, "SIGTERM"),
+        (libc::SIGPIPE, "SIGPIPE"),
+        (libc::SIGXCPU, "SIGXCPU"),
+        (libc::SIGSYS, "SIGSYS"),
+    ];
+    known
+        .iter()
+        .find(|(signal, _)| u64::try_from(*signal) == Ok(number))
+        .map_or_else(
+            || format!("signal {number}"),
+            |(_, name)| (*name).to_owned(),
+        )
+}
+
+fn why(signal: u64) -> &'static str {
+    match i32::try_from(signal) {
+        Ok(libc::SIGSEGV | libc::SIGBUS) => {
+            ": it touched memory that is not there, or overflowed its stack"
+        }
+        Ok(libc::SIGABRT) => ": the program aborted itself",
+        Ok(libc::SIGILL | libc::SIGTRAP) => ": it ran an instruction that stands for `unreachable`",
+        _ => "",
+    }
+}

@@ -1,0 +1,131 @@
+//! Explores one test in batches of executions.
+//!
+//! The size of a batch depends on nothing but what executions did (their scheduling points),
+//! never on time, because what a batch finds changes the plan of the next one: the same seed
+//! gives the same executions and the same hash on every machine. Batches are still short
+//! enough for the user to see findings at once; within a batch, stopping is prompt.
+
+use raddle_abi::control::PlanEnd;
+use raddle_abi::plan::Reexecution;
+use raddle_trace::runner::{Death, Outcome};
+
+use crate::test_run::{Ended, TestRun};
+
+/// Scheduling points per batch.
+const BATCH_POINTS: u64 = 400_000;
+/// Most executions per batch.
+const BATCH_EXECUTIONS: u64 = 4096;
+/// Workers given up by the watchdog before the test is left alone.
+const STUCK: u32 = 3;
+
+/// Runs the user's strategy until the budget is used up.
+pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
+    let strategy = test.options().strategy.clone();
+    let budget = test.options().executions;
+    let mut reexecution = test.options().reexecution;
+    let mut batch = Batch::default();
+    let mut stuck = 0;
+    while test.tally.explored < budget && !test.is_over() {
+        let size = batch.size().min(budget - test.tally.explored);
+        let mut request = test.request(&strategy, size);
+        request.seed = request.seed.wrapping_add(test.tally.explored);
+        request.reexecution = reexecution;
+        let outcome = test.plan(&request)?;
+        batch.ran(&outcome);
+        test.sighted(&outcome.findings, &request);
+        test.tally.explored += outcome.executions;
+        test.tally.hash = combine(test.tally.hash, outcome.plan_hash);
+        match (&outcome.died, outcome.end) {
+            (None, PlanEnd::NeedsFork) if reexecution == Reexecution::Fork => {
+                // Asked for and refused: do not ask for ever.
+                break;
+            }
+            (None, PlanEnd::NeedsFork) => reexecution = Reexecution::Fork,
+            (None, PlanEnd::Broken) | (Some(Death::Signal(_)), _) => {
+                if outcome.executions == 0 {
+                    // The execution that broke the worker was not counted.
+                    test.tally.explored += 1;
+                }
+            }
+            (Some(death), _) => {
+                let words = test.death_in_words(death);
+                let seed = request.seed.wrapping_add(outcome.executions);
+                test.session
+                    .note(test.target, format!("execution with seed {seed}: {words}"));
+                test.tally.explored += 1;
+                stuck += 1;
+                if stuck == STUCK {
+                    break;
+                }
+            }
+            (None, _) => {}
+        }
+        test.save();
+    }
+    if test.tally.explored == 0 {
+        Err(test.not_run())
+    } else {
+        Ok(())
+    }
+}
+
+/// Decides how many executions the next batch has.
+#[derive(Default)]
+struct Batch {
+    last: u64,
+    executions: u64,
+    points: u64,
+}
+
+impl Batch {
+    fn size(&mut self) -> u64 {
+        let per_execution = self
+            .points
+            .checked_div(self.executions)
+            .unwrap_or(u64::MAX)
+            .max(1);
+        let wanted = (BATCH_POINTS / per_execution).clamp(1, BATCH_EXECUTIONS);
+        self.last = wanted.min(self.last * 4).max(1);
+        self.last
+    }
+
+    fn ran(&mut self, outcome: &Outcome) {
+        self.executions += outcome.executions;
+        self.points += outcome.points;
+    }
+}
+
+/// Adds a batch's hash to that of the batches before.
+fn combine(before: u64, batch: u64) -> u64 {
+    (before.rotate_left(23) ^ batch).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(batch: &mut Batch, executions: u64, points: u64) {
+        batch.ran(&Outcome {
+            executions,
+            points,
+            ..Outcome::default()
+        });
+    }
+
+    #[test]
+    fn batches_grow_and_stay_short_for_long_executions() {
+        let mut batch = Batch::default();
+        assert_eq!(batch.size(), 1);
+        ran(&mut batch, 1, 10);
+        assert_eq!(batch.size(), 4);
+        ran(&mut batch, 4, 40);
+        assert_eq!(batch.size(), 16);
+        ran(&mut batch, 1, 100_000_000);
+        assert_eq!(batch.size(), 1);
+    }
+
+    #[test]
+    fn the_order_of_batches_is_part_of_the_hash() {
+        assert_ne!(combine(combine(0, 1), 2), combine(combine(0, 2), 1));
+    }
+}

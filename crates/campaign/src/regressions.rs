@@ -1,0 +1,119 @@
+//! Replays committed schedules before anything else is tried.
+
+use std::path::Path;
+
+use raddle_schedule::schedule_file::Schedule;
+
+use crate::Error;
+use crate::confirm::run_once;
+use crate::test_run::TestRun;
+
+/// Replays the schedules that belong to this test. Those that cannot be read or followed get
+/// a note: they protect against nothing any more.
+pub(crate) fn replay_all(test: &mut TestRun<'_>) {
+    for path in &test.session.options.regressions {
+        let name = path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy()
+            .into_owned();
+        let schedule = match read(path) {
+            Ok(schedule) => schedule,
+            Err(error) => {
+                test.session.note(test.target, error.to_string());
+                continue;
+            }
+        };
+        if !test.target.is(&schedule.target, &schedule.test) {
+            continue;
+        }
+        let plan = schedule.plan();
+        let Ok(outcome) = run_once(test.session, test.target, &plan) else {
+            continue;
+        };
+        test.tally.executions += outcome.executions;
+        if outcome.findings.is_empty()
+            && let Some(switch) = outcome.diverged
+        {
+            let text = format!(
+                "regression {name} no longer fits: it {}",
+                diverged(&schedule, switch)
+            );
+            test.session.note(test.target, text);
+        }
+        test.sighted(&outcome.findings, &plan);
+    }
+}
+
+/// Reads a schedule file.
+pub(crate) fn read(path: &Path) -> Result<Schedule, Error> {
+    let contents = std::fs::read(path).map_err(|source| Error::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    Schedule::parse(&contents).map_err(|error| Error::Corrupt {
+        path: path.to_owned(),
+        why: error.to_string(),
+    })
+}
+
+/// "diverged at switch 3: thread 1 never reached ...".
+pub(crate) fn diverged(schedule: &Schedule, switch: usize) -> String {
+    let Some(placed) = schedule.switches.get(switch) else {
+        return format!("diverged at switch {}", switch + 1);
+    };
+    let value = &placed.value;
+    let from = value.from;
+    let reached = match (value.site_key, placed.place.is_empty()) {
+        (0, _) => format!("its step {}", value.occurrence),
+        (_, false) => format!(
+            "{} for the {} time",
+            placed.place,
+            ordinal(value.occurrence + 1)
+        ),
+        (key, true) => format!(
+            "site {key:016x} for the {} time",
+            ordinal(value.occurrence + 1)
+        ),
+    };
+    format!(
+        "diverged at switch {}: thread {from} never reached {reached} with thread {} ready to run",
+        switch + 1,
+        value.to
+    )
+}
+
+fn ordinal(number: u32) -> String {
+    let suffix = match (number % 10, number % 100) {
+        (1, teens) if teens != 11 => "st",
+        (2, teens) if teens != 12 => "nd",
+        (3, teens) if teens != 13 => "rd",
+        _ => "th",
+    };
+    format!("{number}{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinals_read_well() {
+        let words: Vec<String> = [1, 2, 3, 4, 11, 12, 13, 21, 112].map(ordinal).into();
+        assert_eq!(
+            words,
+            [
+                "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "112th"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_no_schedule_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.schedule");
+        std::fs::write(&path, "nonsense").unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("x.schedule is damaged"), "{error}");
+    }
+}

@@ -1,0 +1,394 @@
+//! Runs plans on one target, in one worker process at a time.
+//!
+//! A worker that finished a plan is kept for the next one. One that died, broke or needs
+//! another way of re-execution is replaced; what it left in the shared memory is read first.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use raddle_abi::control::{Control, PlanEnd, stage};
+use raddle_abi::finding::Kind;
+use raddle_abi::plan::Reexecution;
+use raddle_trace::decode;
+use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner, RunnerError};
+
+use crate::inspect::{self, Activity};
+use crate::worker::Worker;
+use crate::{Error, Options, Target};
+
+/// How long a single wait for the worker lasts before it is looked at.
+const GLANCE: Duration = Duration::from_millis(20);
+/// How often its memory is looked at.
+const MEMORY_GLANCE: Duration = Duration::from_millis(100);
+/// How long a worker may take to stop when asked.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// Limits of a worker.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Time without any scheduling point.
+    pub watchdog: Duration,
+    /// Time until executions start.
+    pub start_up: Duration,
+    /// Private resident bytes.
+    pub memory: u64,
+}
+
+impl From<&Options> for Limits {
+    fn from(options: &Options) -> Self {
+        Self {
+            watchdog: options.watchdog,
+            start_up: options.start_up,
+            memory: options.memory,
+        }
+    }
+}
+
+/// The [`Runner`] of one target.
+pub(crate) struct ProcessRunner<'a> {
+    target: &'a Target,
+    limits: Limits,
+    /// Says that the plan under way should end.
+    halt: &'a (dyn Fn() -> bool + Sync),
+    /// Grows with each finished execution, while plans run.
+    executions: &'a AtomicU64,
+    worker: Option<Worker>,
+    stuck_at: Vec<u64>,
+}
+
+impl<'a> ProcessRunner<'a> {
+    /// A runner without a worker yet.
+    pub fn new(
+        target: &'a Target,
+        limits: Limits,
+        halt: &'a (dyn Fn() -> bool + Sync),
+        executions: &'a AtomicU64,
+    ) -> Self {
+        Self {
+            target,
+            limits,
+            halt,
+            executions,
+            worker: None,
+            stuck_at: Vec::new(),
+        }
+    }
+
+    /// Ends the worker, so that the next plan gets a new process.
+    pub fn renew(&mut self) {
+        self.worker = None;
+    }
+
+    /// Return addresses of the last worker that the watchdog gave up, innermost first; the
+    /// first is where it stood.
+    pub fn stuck_at(&self) -> &[u64] {
+        &self.stuck_at
+    }
+
+    fn program(&self) -> String {
+        self.target.exe.display().to_string()
+    }
+
+    fn start(&self) -> Result<Worker, RunnerError> {
+        Worker::start(self.target).map_err(|error| match error {
+            Error::Start { source, .. } => RunnerError::Start {
+                program: self.program(),
+                source,
+            },
+            Error::SharedMemory(source) => RunnerError::System {
+                action: "create shared memory".to_owned(),
+                source,
+            },
+            other => RunnerError::Protocol(other.to_string()),
+        })
+    }
+
+    /// Waits until the plan is done or the worker has to be given up.
+    fn watch(&self, worker: &mut Worker, plan: u32) -> Ending {
+        let mut watch = Watch::new(worker);
+        loop {
+            if worker.memory.wait(plan, GLANCE) {
+                watch.count(worker, self.executions);
+                return Ending::Done;
+            }
+            let exited = worker.exited();
+            watch.count(worker, self.executions);
+            if let Some(status) = exited {
+                // It may have finished the plan between the two looks.
+                return if worker.memory.is_done(plan) {
+                    Ending::Done
+                } else {
+                    Ending::Exited(status)
+                };
+            }
+            if (self.halt)() {
+                worker.memory.stop();
+                let since = *watch.stopping.get_or_insert_with(Instant::now);
+                if since.elapsed() > STOP_GRACE {
+                    return Ending::Halted;
+                }
+            }
+            if let Some((death, frames)) = watch.look(worker, &self.limits) {
+                return Ending::GivenUp(death, frames);
+            }
+        }
+    }
+}
+
+impl Runner for ProcessRunner<'_> {
+    fn run(&mut self, request: &PlanRequest) -> Result<Outcome, RunnerError> {
+        let plan = request.encode()?;
+        let mut worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => self.start()?,
+        };
+        let before = Counters::read(worker.memory.header());
+        let number = worker
+            .memory
+            .send_plan(&plan)
+            .map_err(|error| RunnerError::Protocol(error.to_string()))?;
+        let ending = self.watch(&mut worker, number);
+        if let Ending::Exited(status) = &ending {
+            let reached = worker.memory.header().stage.load(Ordering::Acquire);
+            match reached {
+                stage::NONE => {
+                    return Err(RunnerError::NotInstrumented {
+                        program: self.program(),
+                    });
+                }
+                stage::STARTING | stage::NEVER_STARTED => {
+                    let output = last_words(&worker, *status);
+                    return Err(RunnerError::NeverStarted { output });
+                }
+                _ => {}
+            }
+        }
+        if !matches!(ending, Ending::Done) {
+            // Nothing may write to the shared memory while it is read for the last time.
+            worker.kill();
+        }
+        let mut outcome = collect(&worker, &before, request.record);
+        match ending {
+            Ending::Done => {
+                if matches!(
+                    outcome.end,
+                    PlanEnd::Complete | PlanEnd::Stopped | PlanEnd::Finding
+                ) {
+                    self.worker = Some(worker);
+                }
+            }
+            Ending::Halted => outcome.end = PlanEnd::Stopped,
+            Ending::GivenUp(death, frames) => {
+                self.stuck_at = frames;
+                outcome.end = PlanEnd::None;
+                outcome.died = Some(death);
+            }
+            Ending::Exited(status) => {
+                outcome.end = PlanEnd::None;
+                outcome.died = Some(note_death(&worker, status, &mut outcome));
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// How watching a plan ended.
+enum Ending {
+    /// The worker finished it.
+    Done,
+    /// The worker's process ended.
+    Exited(ExitStatus),
+    /// The worker did not stop when asked.
+    Halted,
+    /// The watchdog gave it up.
+    GivenUp(Death, Vec<u64>),
+}
+
+/// What the watchdog remembers during one plan.
+struct Watch {
+    progress: (u64, u64, u32),
+    moved: Instant,
+    memory_seen: Instant,
+    counted: u64,
+    stopping: Option<Instant>,
+}
+
+impl Watch {
+    fn new(worker: &Worker) -> Self {
+        let now = Instant::now();
+        Self {
+            progress: progress(worker),
+            moved: now,
+            memory_seen: now,
+            counted: worker.memory.header().executions.load(Ordering::Relaxed),
+            stopping: None,
+        }
+    }
+
+    fn count(&mut self, worker: &Worker, executions: &AtomicU64) {
+        let now = worker.memory.header().executions.load(Ordering::Relaxed);
+        executions.fetch_add(now.saturating_sub(self.counted), Ordering::Relaxed);
+        self.counted = now;
+    }
+
+    /// Says why the worker has to be given up, if it has.
+    fn look(&mut self, worker: &Worker, limits: &Limits) -> Option<(Death, Vec<u64>)> {
+        let now = Instant::now();
+        let pid = running_pid(worker);
+        if now - self.memory_seen > MEMORY_GLANCE {
+            self.memory_seen = now;
+            let bytes = inspect::private_memory(pid);
+            if bytes > limits.memory {
+                return Some((Death::Memory { bytes }, Vec::new()));
+            }
+        }
+        let progress = progress(worker);
+        if progress != self.progress {
+            self.progress = progress;
+            self.moved = now;
+            return None;
+        }
+        let starting = worker.memory.header().stage.load(Ordering::Relaxed) < stage::READY;
+        let (since, limit) = if starting {
+            (now - worker.started, limits.start_up)
+        } else {
+            (now - self.moved, limits.watchdog)
+        };
+        (since > limit).then(|| stuck(pid))
+    }
+}
+
+fn progress(worker: &Worker) -> (u64, u64, u32) {
+    let header = worker.memory.header();
+    (
+        header.points.load(Ordering::Relaxed),
+        header.executions.load(Ordering::Relaxed),
+        header.stage.load(Ordering::Relaxed),
+    )
+}
+
+/// The process that runs the execution under way: a child of the worker in fork mode.
+fn running_pid(worker: &Worker) -> u32 {
+    match worker.memory.header().child.load(Ordering::Relaxed) {
+        0 => worker.pid(),
+        child => child,
+    }
+}
+
+/// What a process that makes no progress is doing, and its stack.
+fn stuck(pid: u32) -> (Death, Vec<u64>) {
+    let activity = inspect::activity(pid);
+    let running = activity == Activity::Running;
+    let doing = match activity {
+        Activity::Running => "runs".to_owned(),
+        Activity::Blocked { call, on: Some(on) } => format!("waits in {call} ({on})"),
+        Activity::Blocked { call, on: None } => format!("waits in {call}"),
+        Activity::Unknown => "does nothing that can be seen".to_owned(),
+    };
+    (Death::Stuck { running, doing }, inspect::stack(pid))
+}
+
+/// Counters that the header keeps over all plans.
+struct Counters {
+    executions: u64,
+    points: u64,
+    switches: u64,
+    cut: u64,
+    stray_panics: u32,
+    occurrences: [u64; 16],
+}
+
+impl Counters {
+    fn read(header: &Control) -> Self {
+        Self {
+            executions: header.executions.load(Ordering::Acquire),
+            points: header.points.load(Ordering::Acquire),
+            switches: header.switches.load(Ordering::Acquire),
+            cut: header.cut.load(Ordering::Acquire),
+            stray_panics: header.stray_panics.load(Ordering::Acquire),
+            occurrences: std::array::from_fn(|kind| {
+                header.occurrences[kind].load(Ordering::Acquire)
+            }),
+        }
+    }
+}
+
+/// Reads everything that a plan left in the shared memory.
+fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
+    let memory = &worker.memory;
+    let header = memory.header();
+    let after = Counters::read(header);
+    let syscalls = header
+        .syscalls
+        .each_ref()
+        .map(|word| word.load(Ordering::Relaxed));
+    Outcome {
+        end: PlanEnd::from_number(header.end.load(Ordering::Acquire)),
+        executions: after.executions.saturating_sub(before.executions),
+        points: after.points.saturating_sub(before.points),
+        switches: after.switches.saturating_sub(before.switches),
+        cut: after.cut.saturating_sub(before.cut),
+        threads: header.threads.load(Ordering::Relaxed),
+        last_points: header.last_points.load(Ordering::Relaxed),
+        length: header.length.load(Ordering::Relaxed),
+        last_hash: header.last_hash.load(Ordering::Relaxed),
+        plan_hash: header.plan_hash.load(Ordering::Relaxed),
+        exit_code: header.exit_code.load(Ordering::Relaxed),
+        reexecution: Reexecution::from_number(header.reexecution.load(Ordering::Relaxed)),
+        findings: decode::findings(&memory.findings()).findings,
+        occurrences: std::array::from_fn(|kind| {
+            after.occurrences[kind].saturating_sub(before.occurrences[kind])
+        }),
+        recording: record.then(|| {
+            let overflow = header.record_overflow.load(Ordering::Relaxed) != 0;
+            decode::recording(&memory.events(), &memory.stacks(), overflow)
+        }),
+        output: memory.output(),
+        diverged: (header.diverged.load(Ordering::Relaxed) as usize).checked_sub(1),
+        conditions: header.conditions.load(Ordering::Relaxed),
+        stray_panics: after.stray_panics.saturating_sub(before.stray_panics),
+        syscalls: decode::syscalls(&syscalls),
+        died: None,
+    }
+}
+
+/// Turns the end of a process into a death, and into a crash finding if the runtime could not
+/// write one itself.
+fn note_death(worker: &Worker, status: ExitStatus, outcome: &mut Outcome) -> Death {
+    let Some(signal) = status.signal() else {
+        return Death::Exit(status.code().unwrap_or(-1));
+    };
+    let known = outcome
+        .findings
+        .iter()
+        .any(|finding| finding.kind == Kind::Crash);
+    // Nobody but the system's memory killer, or a user, sends this one.
+    if signal != libc::SIGKILL && !known {
+        let header = worker.memory.header();
+        outcome.findings.push(RawFinding {
+            kind: Kind::Crash,
+            execution: outcome.executions,
+            seed: header.seed.load(Ordering::Relaxed),
+            length: header.length.load(Ordering::Relaxed),
+            points: outcome.points,
+            hash: 0,
+            detail: [u64::try_from(signal).unwrap_or(0), 0],
+            decisions: decode::decisions(&worker.memory.decisions()),
+            steps: Vec::new(),
+            waits: Vec::new(),
+            output: String::from_utf8_lossy(&worker.memory.output()).into_owned(),
+        });
+    }
+    Death::Signal(signal)
+}
+
+fn last_words(worker: &Worker, status: ExitStatus) -> String {
+    let mut words = worker.last_words();
+    if !words.is_empty() && !words.ends_with('\n') {
+        words.push('\n');
+    }
+    words.push_str(&format!("({status})"));
+    words
+}

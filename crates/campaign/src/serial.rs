@@ -1,0 +1,163 @@
+//! Three serial runs of every test, before it is explored.
+//!
+//! They show that the program behaves the same when the schedule is the same, and whether
+//! there is anything to interleave. A test that fails serially is explored only if it passes
+//! under some other schedule: then its failure depends on the interleaving, else it does not.
+
+use raddle_abi::finding::Kind;
+use raddle_abi::plan::Reexecution;
+use raddle_abi::record::RawEvent;
+use raddle_abi::site::Operation;
+use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding};
+
+use crate::Verdict;
+use crate::test_run::{Ended, TestRun};
+use crate::verdict;
+
+/// Serial runs.
+const RUNS: usize = 3;
+/// Executions in which a test that fails serially may pass.
+const PROBES: u64 = 50;
+
+/// Runs the test serially; `Ok` if it is worth exploring.
+pub(crate) fn check(test: &mut TestRun<'_>) -> Ended<()> {
+    let request = test.request("serial", 1);
+    let mut first: Option<Outcome> = None;
+    let mut sightings: Vec<RawFinding> = Vec::new();
+    for _ in 0..RUNS {
+        let mut outcome = test.plan(&request)?;
+        if let Some(death) = &outcome.died
+            && !matches!(death, Death::Signal(signal) if *signal != libc::SIGKILL)
+        {
+            return Err(Verdict::NotTestable {
+                why: test.death_in_words(death),
+            });
+        }
+        sightings.append(&mut outcome.findings);
+        match &first {
+            None => first = Some(outcome),
+            Some(first) if differ(first, &outcome) => {
+                let why = differences(test, &request);
+                return Err(Verdict::NotTestable { why });
+            }
+            Some(_) => {}
+        }
+    }
+    let Some(first) = first else { return Ok(()) };
+    let failure = sightings.iter().find(|raw| raw.kind != Kind::DataRace);
+    if (failure.is_some() || first.exit_code != 0) && !passes_otherwise(test, failure)? {
+        let title = match failure {
+            Some(raw) => {
+                let target = test.target;
+                test.explainer().explain(target, raw, None).title
+            }
+            None => format!("exit code {}", first.exit_code),
+        };
+        return Err(Verdict::NotTestable {
+            why: verdict::of_failure(&first, &title),
+        });
+    }
+    if test.tally.threads <= 1 {
+        return Err(Verdict::SingleThreaded);
+    }
+    test.sighted(&sightings, &request);
+    Ok(())
+}
+
+fn differ(one: &Outcome, other: &Outcome) -> bool {
+    one.last_hash != other.last_hash || one.exit_code != other.exit_code || one.died != other.died
+}
+
+/// Whether some interleaving lets a test pass that fails serially.
+fn passes_otherwise(test: &mut TestRun<'_>, failure: Option<&RawFinding>) -> Ended<bool> {
+    if test.tally.threads <= 1 {
+        return Ok(false);
+    }
+    let strategy = test.options().strategy.clone();
+    let mut request = test.request(&strategy, PROBES);
+    if failure.is_some_and(|raw| raw.kind == Kind::Crash) {
+        // A crash breaks the worker, unless each execution has a process of its own.
+        request.reexecution = Reexecution::Fork;
+    }
+    let outcome = test.plan(&request)?;
+    test.renew_worker();
+    let failures: u64 = Kind::ALL
+        .iter()
+        .filter(|&&kind| kind != Kind::DataRace)
+        .map(|&kind| outcome.occurrences[kind as usize])
+        .sum();
+    Ok(failures < outcome.executions)
+}
+
+/// Says where two runs of the same schedule part.
+fn differences(test: &mut TestRun<'_>, request: &PlanRequest) -> String {
+    let recorded = PlanRequest {
+        record: true,
+        ..request.clone()
+    };
+    let mut record = || {
+        let outcome = test.plan(&recorded).ok()?;
+        outcome.recording
+    };
+    let first = match (record(), record()) {
+        (Some(one), Some(other)) => first_difference(&one.events, &other.events),
+        _ => None,
+    };
+    let detail = first.map_or_else(String::new, |(at, one, other)| {
+        let mut words = |event: Option<RawEvent>| match event {
+            Some(event) => format!(
+                "thread {} does {} at {}",
+                event.thread,
+                Operation::from_number(event.operation).map_or("something", Operation::word),
+                test.explainer().place_in_words(event.site)
+            ),
+            None => "it ends".to_owned(),
+        };
+        let (one, other) = (words(one), words(other));
+        format!(" At event {at}, {one} in one run, and {other} in another.")
+    });
+    format!(
+        "runs with the same schedule differ, so something outside of the schedule decides \
+         (files, time, addresses, other processes).{detail}"
+    )
+}
+
+type Difference = (usize, Option<RawEvent>, Option<RawEvent>);
+
+fn first_difference(one: &[RawEvent], other: &[RawEvent]) -> Option<Difference> {
+    let same = |(a, b): (&RawEvent, &RawEvent)| {
+        (a.thread, a.operation, a.site) == (b.thread, b.operation, b.site)
+    };
+    let at = one.iter().zip(other).take_while(|&pair| same(pair)).count();
+    (at < one.len().max(other.len())).then(|| (at, one.get(at).copied(), other.get(at).copied()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(thread: u16) -> RawEvent {
+        RawEvent {
+            operation: 1,
+            thread,
+            site: 7,
+            address: 0,
+            value: 0,
+            len: 0,
+            order: 0,
+            flags: 0,
+            stack: 0,
+            point: 0,
+        }
+    }
+
+    #[test]
+    fn the_first_difference_is_found() {
+        let one = [event(0), event(1), event(2)];
+        assert_eq!(first_difference(&one, &one), None);
+        let (at, a, b) = first_difference(&one, &[event(0), event(2)]).unwrap();
+        assert_eq!((at, a.unwrap().thread, b.unwrap().thread), (1, 1, 2));
+        let (at, _, b) = first_difference(&one, &one[..2]).unwrap();
+        assert_eq!((at, b), (2, None));
+    }
+}

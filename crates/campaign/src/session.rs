@@ -1,0 +1,186 @@
+//! What all workers of one campaign share: budgets, counters, findings, state and events.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use raddle_trace::finding::Finding;
+
+use crate::explain::stable_hash;
+use crate::store::{State, Store, TestState};
+use crate::{Error, Event, Note, Options, Target};
+
+/// Least time between two writes of the state.
+const STATE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Shared by all threads of a campaign.
+pub(crate) struct Session<'a> {
+    /// The user's choices.
+    pub options: &'a Options,
+    /// Where results go.
+    pub store: Store,
+    /// Executions so far, over all tests.
+    pub executions: AtomicU64,
+    /// Tests done.
+    pub tests_done: AtomicUsize,
+    /// Tests not yet begun.
+    waiting: AtomicUsize,
+    start: Instant,
+    stop: &'a AtomicBool,
+    failed: AtomicBool,
+    error: Mutex<Option<Error>>,
+    found: Mutex<Found>,
+    state: Mutex<(State, Instant)>,
+    events: Mutex<Sender<Event>>,
+}
+
+/// Findings of the run by id.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Those to be reported.
+    pub reported: BTreeMap<String, Finding>,
+    /// Those that a rule ignores.
+    pub ignored: BTreeMap<String, usize>,
+    /// Ids being confirmed right now, or that could not be.
+    pub pending: BTreeMap<String, ()>,
+}
+
+impl<'a> Session<'a> {
+    /// A session over `tests` targets that begins now.
+    pub fn new(
+        options: &'a Options,
+        tests: usize,
+        stop: &'a AtomicBool,
+        events: Sender<Event>,
+    ) -> Result<Self, Error> {
+        let store = Store::open(&options.results)?;
+        let hash = options_hash(options);
+        let old = if options.resume { store.state()? } else { None };
+        let state = old
+            .filter(|state| state.options == hash)
+            .unwrap_or_else(|| State::new(hash));
+        // Fails early if the directory is not writable or the disk is full.
+        store.save_state(&state)?;
+        Ok(Self {
+            options,
+            store,
+            executions: AtomicU64::new(0),
+            tests_done: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(tests),
+            start: Instant::now(),
+            stop,
+            failed: AtomicBool::new(false),
+            error: Mutex::new(None),
+            found: Mutex::default(),
+            state: Mutex::new((state, Instant::now())),
+            events: Mutex::new(events),
+        })
+    }
+
+    /// Seconds since the start.
+    pub fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    /// Time left for the whole campaign.
+    pub fn time_left(&self) -> Duration {
+        self.options.time.saturating_sub(self.start.elapsed())
+    }
+
+    /// Whether the user, or an error, asked to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing new should begin.
+    pub fn is_over(&self) -> bool {
+        self.is_stopped() || self.time_left().is_zero()
+    }
+
+    /// Takes a test from those waiting, and says until when it may run: its fair share of
+    /// the time left.
+    pub fn begin_test(&self) -> Instant {
+        let waiting = self.waiting.fetch_sub(1, Ordering::Relaxed).max(1);
+        let rounds = waiting.div_ceil(self.options.jobs.max(1));
+        Instant::now() + self.time_left() / u32::try_from(rounds).unwrap_or(u32::MAX)
+    }
+
+    /// Tells the caller something.
+    pub fn send(&self, event: Event) {
+        // Nobody listens any more only if the caller's loop is gone; then nothing matters.
+        let _ = locked(&self.events).send(event);
+    }
+
+    /// Tells the caller something about a test.
+    pub fn note(&self, target: &Target, text: String) {
+        self.send(Event::Note(Note {
+            test: target.name.clone(),
+            target: target.target.clone(),
+            text,
+        }));
+    }
+
+    /// Ends the campaign with an error; the first one counts.
+    pub fn fail(&self, error: Error) {
+        locked(&self.error).get_or_insert(error);
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// The error that ended the campaign.
+    pub fn take_error(&self) -> Option<Error> {
+        locked(&self.error).take()
+    }
+
+    /// The findings so far.
+    pub fn found(&self) -> MutexGuard<'_, Found> {
+        locked(&self.found)
+    }
+
+    /// How far a test got in the run that this one continues.
+    pub fn earlier(&self, target: &Target, build: u64) -> Option<TestState> {
+        if !self.options.resume {
+            return None;
+        }
+        let state = locked(&self.state);
+        state
+            .0
+            .tests
+            .get(&state_key(target))
+            .filter(|test| test.build == build)
+            .cloned()
+    }
+
+    /// Remembers how far a test got; `done` writes it out at once.
+    pub fn remember(&self, target: &Target, test: TestState, done: bool) {
+        let mut state = locked(&self.state);
+        state.0.tests.insert(state_key(target), test);
+        if done || state.1.elapsed() > STATE_INTERVAL {
+            state.1 = Instant::now();
+            if let Err(error) = self.store.save_state(&state.0) {
+                drop(state);
+                self.fail(error);
+            }
+        }
+    }
+}
+
+fn state_key(target: &Target) -> String {
+    format!("{} {} {}", target.package, target.target, target.name)
+}
+
+/// Of the options that decide what an execution does.
+fn options_hash(options: &Options) -> u64 {
+    let parts = [
+        options.seed.to_string(),
+        format!("{:?}", options.granularity),
+        format!("{:?}", options.races),
+        options.max_points.to_string(),
+    ];
+    stable_hash(&options.strategy, &parts)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
