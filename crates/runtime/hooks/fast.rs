@@ -1,0 +1,264 @@
+//! The bodies of the hooks in `raddle_abi::hooks`, inlined into every instrumented function.
+//!
+//! Compiled by itself to bitcode, with the rustc of the program under test. Each body tests
+//! one byte; only while a controlled execution is under way does it call the runtime's slow
+//! function of the same name. Otherwise atomic hooks perform the operation themselves.
+//!
+//! x86-64 performs every atomic read-modify-write as sequentially consistent, so orders matter
+//! here for stores only.
+#![no_std]
+
+use core::sync::atomic::{
+    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering,
+};
+
+/// As `raddle_abi::hooks::FLAG_SYNC`; this file is compiled without other crates.
+const FLAG_SYNC: u8 = 1;
+/// As `raddle_abi::hooks::FLAG_PLAIN`.
+const FLAG_PLAIN: u8 = 2;
+/// As `raddle_abi::hooks::FLAG_CALLS`.
+const FLAG_CALLS: u8 = 4;
+/// As `raddle_abi::hooks::order::SEQ_CST`.
+const SEQ_CST: u32 = 7;
+
+/// A `raddle_abi::site::Site`, opaque here.
+type Site = *const u8;
+
+unsafe extern "C" {
+    static __raddle_flags: AtomicU8;
+    static mut __raddle_at_site: Site;
+    fn __raddle_slow_read(address: *const u8, len: u64, site: Site);
+    fn __raddle_slow_write(address: *const u8, len: u64, site: Site);
+    fn __raddle_slow_volatile(address: *const u8, len: u64, write: u32, site: Site);
+    fn __raddle_slow_load(address: *const u8, size: u32, order: u32, site: Site) -> u64;
+    fn __raddle_slow_store(address: *mut u8, value: u64, size: u32, order: u32, site: Site);
+    fn __raddle_slow_rmw(
+        address: *mut u8,
+        value: u64,
+        size: u32,
+        op: u32,
+        order: u32,
+        site: Site,
+    ) -> u64;
+    fn __raddle_slow_cas(
+        address: *mut u8,
+        expected: u64,
+        new: u64,
+        size: u32,
+        order: u32,
+        site: Site,
+    ) -> u64;
+    fn __raddle_slow_fence(order: u32, site: Site);
+    fn __raddle_slow_spin(site: Site);
+    fn __raddle_slow_asm(site: Site);
+    fn __raddle_slow_lock(event: u32, lock: *const u8, site: Site);
+    fn __raddle_slow_phase(event: u32, value: u64, frame: *const u8, site: Site);
+    fn __raddle_slow_panic(site: Site);
+    fn __raddle_slow_enter(receiver: *const u8, site: Site);
+    fn __raddle_slow_leave(site: Site);
+}
+
+#[inline(always)]
+fn wanted(flag: u8) -> bool {
+    // SAFETY: the runtime defines the byte and it lives for ever.
+    unsafe { __raddle_flags.load(Ordering::Relaxed) & flag != 0 }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_read(address: *const u8, len: u64, site: Site) {
+    if wanted(FLAG_PLAIN) {
+        // SAFETY: the arguments are those of an instrumented load.
+        unsafe { __raddle_slow_read(address, len, site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_write(address: *const u8, len: u64, site: Site) {
+    if wanted(FLAG_PLAIN) {
+        // SAFETY: the arguments are those of an instrumented store.
+        unsafe { __raddle_slow_write(address, len, site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_volatile(address: *const u8, len: u64, write: u32, site: Site) {
+    if wanted(FLAG_SYNC) {
+        // SAFETY: the arguments are those of an instrumented volatile access.
+        unsafe { __raddle_slow_volatile(address, len, write, site) }
+    }
+}
+
+/// The four atomic hooks of one width. `max` and `min` need the signed type.
+macro_rules! atomic_hooks {
+    ($integer:ty, $signed:ty, $atomic:ident, $signed_atomic:ident,
+     $load:ident, $store:ident, $rmw:ident, $cas:ident) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn $load(address: *mut $integer, order: u32, site: Site) -> $integer {
+            let size = size_of::<$integer>() as u32;
+            if wanted(FLAG_SYNC) {
+                // SAFETY: the arguments are those of an instrumented atomic load.
+                return unsafe { __raddle_slow_load(address.cast(), size, order, site) as $integer };
+            }
+            // SAFETY: the program loads atomically from this address.
+            unsafe { $atomic::from_ptr(address) }.load(Ordering::SeqCst)
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn $store(address: *mut $integer, value: $integer, order: u32, site: Site) {
+            let size = size_of::<$integer>() as u32;
+            if wanted(FLAG_SYNC) {
+                // SAFETY: the arguments are those of an instrumented atomic store.
+                unsafe { __raddle_slow_store(address.cast(), value.into(), size, order, site) };
+                return;
+            }
+            // SAFETY: the program stores atomically to this address.
+            let atomic = unsafe { $atomic::from_ptr(address) };
+            if order == SEQ_CST {
+                atomic.store(value, Ordering::SeqCst);
+            } else {
+                atomic.store(value, Ordering::Release);
+            }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn $rmw(
+            address: *mut $integer,
+            value: $integer,
+            op: u32,
+            order: u32,
+            site: Site,
+        ) -> $integer {
+            let size = size_of::<$integer>() as u32;
+            if wanted(FLAG_SYNC) {
+                // SAFETY: the arguments are those of an instrumented atomic operation.
+                return unsafe {
+                    __raddle_slow_rmw(address.cast(), value.into(), size, op, order, site)
+                        as $integer
+                };
+            }
+            // SAFETY: the program modifies atomically at this address.
+            let atomic = unsafe { $atomic::from_ptr(address) };
+            // SAFETY: as above; the signed type has the same layout.
+            let signed = unsafe { $signed_atomic::from_ptr(address.cast()) };
+            match op {
+                0 => atomic.swap(value, Ordering::SeqCst),
+                1 => atomic.fetch_add(value, Ordering::SeqCst),
+                2 => atomic.fetch_sub(value, Ordering::SeqCst),
+                3 => atomic.fetch_and(value, Ordering::SeqCst),
+                4 => atomic.fetch_nand(value, Ordering::SeqCst),
+                5 => atomic.fetch_or(value, Ordering::SeqCst),
+                6 => atomic.fetch_xor(value, Ordering::SeqCst),
+                7 => signed.fetch_max(value as $signed, Ordering::SeqCst) as $integer,
+                8 => signed.fetch_min(value as $signed, Ordering::SeqCst) as $integer,
+                9 => atomic.fetch_max(value, Ordering::SeqCst),
+                _ => atomic.fetch_min(value, Ordering::SeqCst),
+            }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn $cas(
+            address: *mut $integer,
+            expected: $integer,
+            new: $integer,
+            order: u32,
+            site: Site,
+        ) -> $integer {
+            let size = size_of::<$integer>() as u32;
+            if wanted(FLAG_SYNC) {
+                // SAFETY: the arguments are those of an instrumented compare-exchange.
+                return unsafe {
+                    let (expected, new) = (expected.into(), new.into());
+                    __raddle_slow_cas(address.cast(), expected, new, size, order, site) as $integer
+                };
+            }
+            // SAFETY: the program exchanges atomically at this address.
+            let atomic = unsafe { $atomic::from_ptr(address) };
+            match atomic.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(old) | Err(old) => old,
+            }
+        }
+    };
+}
+
+atomic_hooks!(
+    u8, i8, AtomicU8, AtomicI8,
+    __raddle_load_8, __raddle_store_8, __raddle_rmw_8, __raddle_cas_8
+);
+atomic_hooks!(
+    u16, i16, AtomicU16, AtomicI16,
+    __raddle_load_16, __raddle_store_16, __raddle_rmw_16, __raddle_cas_16
+);
+atomic_hooks!(
+    u32, i32, AtomicU32, AtomicI32,
+    __raddle_load_32, __raddle_store_32, __raddle_rmw_32, __raddle_cas_32
+);
+atomic_hooks!(
+    u64, i64, AtomicU64, AtomicI64,
+    __raddle_load_64, __raddle_store_64, __raddle_rmw_64, __raddle_cas_64
+);
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_fence(order: u32, site: Site) {
+    if wanted(FLAG_SYNC) {
+        // SAFETY: the arguments are those of an instrumented fence.
+        unsafe { __raddle_slow_fence(order, site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_spin(site: Site) {
+    if wanted(FLAG_SYNC) {
+        // SAFETY: the site is that of a spin hint.
+        unsafe { __raddle_slow_spin(site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_at(site: Site) {
+    // SAFETY: while an execution is controlled one thread runs; otherwise the value is a hint.
+    unsafe { (&raw mut __raddle_at_site).write_volatile(site) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_asm(site: Site) {
+    if wanted(FLAG_SYNC) {
+        // SAFETY: the site is that of inline assembly.
+        unsafe { __raddle_slow_asm(site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_lock(event: u32, lock: *const u8, site: Site) {
+    if wanted(FLAG_SYNC) {
+        // SAFETY: the arguments are those of an instrumented lock function.
+        unsafe { __raddle_slow_lock(event, lock, site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_phase(event: u32, value: u64, frame: *const u8, site: Site) {
+    // SAFETY: the arguments are those of an instrumented phase; also wanted before the start.
+    unsafe { __raddle_slow_phase(event, value, frame, site) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_panic(site: Site) {
+    // SAFETY: the site is that of std's panic entry.
+    unsafe { __raddle_slow_panic(site) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_enter(receiver: *const u8, site: Site) {
+    if wanted(FLAG_CALLS) {
+        // SAFETY: the arguments are those of an instrumented function.
+        unsafe { __raddle_slow_enter(receiver, site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_leave(site: Site) {
+    if wanted(FLAG_CALLS) {
+        // SAFETY: the site is that of an instrumented function.
+        unsafe { __raddle_slow_leave(site) }
+    }
+}

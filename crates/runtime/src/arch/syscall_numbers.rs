@@ -1,0 +1,70 @@
+//! System call numbers and kernel constants of Linux on x86-64.
+
+/// Numbers of system calls.
+pub mod nr {
+    macro_rules! numbers {
+        ($($name:ident = $number:literal),* $(,)?) => {
+            $(#[doc = concat!("`", stringify!($name), "`")] pub const $name: usize = $number;)*
+        };
+    }
+    numbers! {
+        READ = 0, WRITE = 1, OPEN = 2, CLOSE = 3, STAT = 4, FSTAT = 5, LSTAT = 6, POLL = 7, LSEEK = 8,
+        MMAP = 9, MPROTECT = 10, MUNMAP = 11, BRK = 12, RT_SIGACTION = 13, RT_SIGPROCMASK = 14,
+        RT_SIGRETURN = 15, PREAD64 = 17, READV = 19, WRITEV = 20, ACCESS = 21, SELECT = 23,
+        SCHED_YIELD = 24, MREMAP = 25, MADVISE = 28, NANOSLEEP = 35, GETPID = 39, CONNECT = 42,
+        ACCEPT = 43, RECVFROM = 45, RECVMSG = 47, CLONE = 56, FORK = 57, VFORK = 58, EXECVE = 59, EXIT = 60, WAIT4 = 61,
+        UNAME = 63, FCNTL = 72, GETCWD = 79, READLINK = 89, GETTIMEOFDAY = 96, GETRLIMIT = 97, SYSINFO = 99,
+        GETUID = 102, GETGID = 104, GETEUID = 107, GETEGID = 108, GETPPID = 110, SIGALTSTACK = 131,
+        PRCTL = 157, ARCH_PRCTL = 158, GETTID = 186, TIME = 201, FUTEX = 202, SCHED_SETAFFINITY = 203,
+        SCHED_GETAFFINITY = 204, EPOLL_WAIT = 232, GETDENTS64 = 217, CLOCK_GETTIME = 228, CLOCK_GETRES = 229,
+        CLOCK_NANOSLEEP = 230, EXIT_GROUP = 231, TGKILL = 234, OPENAT = 257, NEWFSTATAT = 262,
+        PSELECT6 = 270, PPOLL = 271, EPOLL_PWAIT = 281, ACCEPT4 = 288, PRLIMIT64 = 302, GETCPU = 309, GETRANDOM = 318,
+        MEMBARRIER = 324, STATX = 332, RSEQ = 334, CLONE3 = 435, CLOSE_RANGE = 436, EPOLL_PWAIT2 = 441,
+    }
+}
+
+/// Error numbers, positive.
+pub mod errno {
+    macro_rules! errors {
+        ($($name:ident = $number:literal),* $(,)?) => {
+            $(#[doc = concat!("`", stringify!($name), "`")] pub const $name: isize = $number;)*
+        };
+    }
+    errors! { ESRCH = 3, EAGAIN = 11, ENOMEM = 12, EBUSY = 16, EINVAL = 22, ENOSYS = 38, ETIMEDOUT = 110 }
+}
+
+/// Readable and writable.
+pub const PROT_READ_WRITE: usize = 3;
+/// `MAP_PRIVATE | MAP_ANONYMOUS`.
+pub const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
+/// `MAP_SHARED`.
+pub const MAP_SHARED: usize = 1;
+/// `MAP_ANONYMOUS`.
+pub const MAP_ANONYMOUS: usize = 0x20;
+/// `MAP_NORESERVE`.
+pub const MAP_NORESERVE: usize = 0x4000;
+/// `MAP_FIXED_NOREPLACE`.
+pub const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
+/// `MAP_FIXED`.
+pub const MAP_FIXED: usize = 0x10;
+
+/// `PR_SET_SYSCALL_USER_DISPATCH`.
+pub const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
+
+/// Signals.
+pub mod signal {
+    macro_rules! signals {
+        ($($name:ident = $number:literal),* $(,)?) => {
+            $(#[doc = concat!("`", stringify!($name), "`")] pub const $name: usize = $number;)*
+        };
+    }
+    signals! { SIGILL = 4, SIGTRAP = 5, SIGABRT = 6, SIGBUS = 7, SIGFPE = 8, SIGSEGV = 11, SIGSYS = 31 }
+    /// `SA_SIGINFO`.
+    pub const SA_SIGINFO: usize = 4;
+    /// `SA_RESTORER`.
+    pub const SA_RESTORER: usize = 0x0400_0000;
+    /// `SA_ONSTACK`.
+    pub const SA_ONSTACK: usize = 0x0800_0000;
+    /// `SA_NODEFER`.
+    pub const SA_NODEFER: usize = 0x4000_0000;
+}

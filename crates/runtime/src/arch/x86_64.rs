@@ -1,0 +1,222 @@
+//! x86-64: raw system calls, the fiber switch, the FS base, and signal frames.
+
+use super::nr;
+use core::arch::{asm, naked_asm};
+use core::ffi::c_void;
+
+/// A raw system call. Returns the kernel's value: errors are small negative numbers.
+///
+/// # Safety
+/// As the system call.
+#[inline(always)]
+pub unsafe fn syscall(number: usize, arguments: [usize; 6]) -> isize {
+    let result: isize;
+    // SAFETY: the kernel clobbers rcx and r11 only; the rest is the caller's promise.
+    unsafe {
+        asm!("syscall", inlateout("rax") number as isize => result, in("rdi") arguments[0], in("rsi") arguments[1],
+            in("rdx") arguments[2], in("r10") arguments[3], in("r8") arguments[4], in("r9") arguments[5],
+            lateout("rcx") _, lateout("r11") _);
+    }
+    result
+}
+
+/// Ends the process.
+pub fn exit_group(code: usize) -> ! {
+    loop {
+        // SAFETY: does not return.
+        unsafe { syscall(nr::EXIT_GROUP, [code, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Saves the running fiber's registers and stack pointer in `*save`, and resumes another one
+/// with its thread-local storage.
+///
+/// # Safety
+/// `to_sp` was saved by this function or made by [`prepare_stack`], and `to_fs` is the FS base
+/// of a live thread control block.
+#[unsafe(naked)]
+pub unsafe extern "C" fn switch_fiber(save: *mut usize, to_sp: usize, to_fs: usize) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "mov [rdi], rsp",
+        "mov rsp, rsi",
+        "wrfsbase rdx",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret"
+    )
+}
+
+/// Offset from a switched-out fiber's stack pointer to its saved frame pointer.
+const SAVED_FRAME_POINTER: usize = 40;
+
+/// The frame pointer of a switched-out fiber.
+///
+/// # Safety
+/// `sp` was saved by [`switch_fiber`].
+pub unsafe fn saved_frame_pointer(sp: usize) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { *((sp + SAVED_FRAME_POINTER) as *const usize) }
+}
+
+/// Where a new fiber starts: calls the function in r13 with the argument in r12.
+#[unsafe(naked)]
+unsafe extern "C" fn fiber_entry() {
+    naked_asm!("xor ebp, ebp", "mov rdi, r12", "call r13", "ud2")
+}
+
+/// Lays out a new stack so that switching to it calls `start(argument)`.
+///
+/// # Safety
+/// `top` is the upper end of writable memory.
+pub unsafe fn prepare_stack(
+    top: usize,
+    start: extern "C" fn(usize) -> !,
+    argument: usize,
+) -> usize {
+    let sp = (((top - 64) & !15) - 8 - 56) as *mut usize;
+    // SAFETY: eight words below `top`.
+    unsafe {
+        sp.add(0).write(0); // r15
+        sp.add(1).write(0); // r14
+        sp.add(2).write(start as usize); // r13
+        sp.add(3).write(argument); // r12
+        sp.add(4).write(0); // rbx
+        sp.add(5).write(0); // rbp: ends the chain of frames
+        sp.add(6).write(fiber_entry as *const () as usize);
+        sp.add(7).write(0);
+    }
+    sp as usize
+}
+
+/// The FS base of the running thread.
+#[inline(always)]
+pub fn fs_base() -> usize {
+    let base: usize;
+    // SAFETY: reads a register; the machine was checked for FSGSBASE by the tool.
+    unsafe { asm!("rdfsbase {}", out(reg) base, options(nomem, nostack)) };
+    base
+}
+
+/// The frame pointer of the calling function.
+#[inline(always)]
+pub fn frame_pointer() -> usize {
+    let frame: usize;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack)) };
+    frame
+}
+
+/// The stack pointer.
+#[inline(always)]
+pub fn stack_pointer() -> usize {
+    let sp: usize;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, rsp", out(reg) sp, options(nomem, nostack)) };
+    sp
+}
+
+/// Copies forwards with the processor's string instruction.
+///
+/// # Safety
+/// As `copy_nonoverlapping`.
+#[inline(always)]
+pub unsafe fn copy(from: usize, to: usize, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!("rep movsb", inout("rdi") to => _, inout("rsi") from => _, inout("rcx") bytes => _,
+            options(nostack, preserves_flags));
+    }
+}
+
+/// Signal return trampoline inside this library, where system calls are never dispatched.
+#[unsafe(naked)]
+pub unsafe extern "C" fn signal_return() {
+    naked_asm!("mov eax, 15", "syscall", "ud2")
+}
+
+/// The registers of an interrupted context, in a `ucontext_t`.
+pub struct Interrupted(*mut u64);
+
+impl Interrupted {
+    const REGISTERS: usize = 5;
+
+    /// # Safety
+    /// `context` is the third argument of a signal handler.
+    pub unsafe fn new(context: *mut c_void) -> Self {
+        Self(context.cast())
+    }
+
+    fn register(&self, index: usize) -> *mut u64 {
+        // SAFETY: inside the kernel's ucontext.
+        unsafe { self.0.add(Self::REGISTERS + index) }
+    }
+
+    /// Number of the interrupted system call.
+    pub fn syscall_number(&self) -> usize {
+        // SAFETY: inside the context.
+        unsafe { *self.register(13) as usize }
+    }
+
+    /// Arguments of the interrupted system call.
+    pub fn syscall_arguments(&self) -> [usize; 6] {
+        // rdi, rsi, rdx, r10, r8, r9
+        // SAFETY: inside the context.
+        [8, 9, 12, 2, 0, 1].map(|index| unsafe { *self.register(index) as usize })
+    }
+
+    /// Sets what the system call returns.
+    pub fn set_result(&self, result: isize) {
+        // SAFETY: inside the context.
+        unsafe { *self.register(13) = result as u64 }
+    }
+
+    /// Lets the interrupted code run its `syscall` instruction again.
+    pub fn retry_syscall(&self, number: usize) {
+        // SAFETY: inside the context.
+        unsafe {
+            *self.register(13) = number as u64;
+            *self.register(16) -= 2;
+        }
+    }
+
+    /// Instruction pointer.
+    pub fn instruction(&self) -> usize {
+        // SAFETY: inside the context.
+        unsafe { *self.register(16) as usize }
+    }
+
+    /// Frame pointer.
+    pub fn frame_pointer(&self) -> usize {
+        // SAFETY: inside the context.
+        unsafe { *self.register(10) as usize }
+    }
+
+    /// Stack pointer.
+    pub fn stack_pointer(&self) -> usize {
+        // SAFETY: inside the context.
+        unsafe { *self.register(15) as usize }
+    }
+}
+
+/// `struct sigaction` as the kernel takes it.
+#[repr(C)]
+pub struct KernelSigaction {
+    /// Handler.
+    pub handler: usize,
+    /// Flags, with `SA_RESTORER`.
+    pub flags: usize,
+    /// Restorer.
+    pub restorer: usize,
+    /// Signals blocked during the handler.
+    pub mask: u64,
+}

@@ -1,0 +1,81 @@
+//! Virtual time. It moves a little with every look at the clock, and jumps to the earliest
+//! deadline when nothing else can run.
+
+use crate::execution::Execution;
+use crate::thread::State;
+use crate::world::world;
+
+/// Monotonic time at the start of the program, in seconds.
+pub const MONOTONIC_START: i64 = 1_000_000;
+/// Wall-clock time at the start of the program, in seconds.
+pub const REALTIME_START: i64 = 1_750_000_000;
+
+const CLOCK_REALTIME: i32 = 0;
+const CLOCK_REALTIME_COARSE: i32 = 5;
+const CLOCK_TAI: i32 = 11;
+
+/// Nanoseconds that one look at the clock takes; more if a thread does nothing but look.
+fn tick(reads: u32) -> u64 {
+    const TICK: u64 = 1_000;
+    const PATIENCE: u32 = 256;
+    TICK << (reads / PATIENCE).min(12)
+}
+
+fn base(clock: i32) -> i64 {
+    match clock {
+        CLOCK_REALTIME | CLOCK_REALTIME_COARSE | CLOCK_TAI => REALTIME_START,
+        _ => MONOTONIC_START,
+    }
+}
+
+/// Reads a clock as (seconds, nanoseconds).
+pub fn read(clock: i32) -> (i64, i64) {
+    let execution = &mut world().execution;
+    if execution.clock_point == execution.point {
+        execution.clock_reads += 1;
+    } else {
+        execution.clock_reads = 0;
+        execution.clock_point = execution.point;
+    }
+    execution.now += tick(execution.clock_reads);
+    (
+        base(clock) + (execution.now / 1_000_000_000) as i64,
+        (execution.now % 1_000_000_000) as i64,
+    )
+}
+
+/// Virtual time of an absolute time on a clock.
+pub fn absolute(clock: i32, seconds: i64, nanoseconds: i64) -> u64 {
+    let seconds = seconds.saturating_sub(base(clock)).max(0) as u64;
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(nanoseconds.max(0) as u64)
+}
+
+/// Virtual time a while from now.
+pub fn relative(seconds: i64, nanoseconds: i64) -> u64 {
+    let wait = (seconds.max(0) as u64)
+        .saturating_mul(1_000_000_000)
+        .saturating_add(nanoseconds.max(0) as u64);
+    world().execution.now.saturating_add(wait)
+}
+
+/// Jumps to the earliest deadline and wakes who waits for it. False if nobody waits for a time.
+pub fn jump(execution: &mut Execution) -> bool {
+    let earliest = execution
+        .threads
+        .iter()
+        .enumerate()
+        .filter(|(_, thread)| thread.state == State::Blocked && thread.wait.deadline != u64::MAX)
+        .min_by_key(|(number, thread)| (thread.wait.deadline, *number))
+        .map(|(number, thread)| (number, thread.wait.deadline));
+    let Some((number, deadline)) = earliest else {
+        return false;
+    };
+    execution.now = execution.now.max(deadline);
+    let thread = &mut execution.threads[number];
+    thread.timed_out = true;
+    thread.state = State::Ready;
+    execution.enable(number);
+    true
+}

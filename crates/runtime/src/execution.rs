@@ -1,0 +1,165 @@
+//! The state of one execution: everything that starts afresh with the next one.
+
+use crate::heap::HeapState;
+use crate::thread::Thread;
+use alloc::vec::Vec;
+use raddle_abi::site::SiteId;
+use raddle_schedule::strategy::Pending;
+
+/// A lock that is held.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// Address of the lock.
+    pub lock: usize,
+    /// Who holds it.
+    pub thread: u16,
+    /// Whether others may hold it too.
+    pub shared: bool,
+}
+
+/// A wake-up that found nobody waiting.
+#[derive(Clone, Copy, Debug)]
+pub struct LostWake {
+    /// Futex address.
+    pub object: usize,
+    /// Who woke.
+    pub thread: u16,
+    /// Where.
+    pub site: SiteId,
+}
+
+/// A panic that began.
+#[derive(Clone, Debug)]
+pub struct Panic {
+    /// Who panicked.
+    pub thread: u16,
+    /// Where, as far as the last hook tells.
+    pub site: SiteId,
+    /// Return addresses, innermost first.
+    pub frames: Vec<u64>,
+}
+
+/// A destructor registered with `pthread_key_create`.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// libc's number of the key.
+    pub key: u32,
+    /// The destructor, or 0.
+    pub destructor: usize,
+}
+
+/// State of one execution. The host keeps a copy from the start of executions.
+#[derive(Clone)]
+pub struct Execution {
+    /// The running thread.
+    pub current: usize,
+    /// All threads of this execution, by number.
+    pub threads: Vec<Thread>,
+    /// The threads that can run, in ascending order.
+    pub enabled: Vec<u16>,
+    /// What each thread stands before.
+    pub pending: Vec<Pending>,
+    /// How often each thread was picked.
+    pub steps: Vec<u32>,
+    /// Threads that have not ended.
+    pub alive: usize,
+    /// Scheduling points passed.
+    pub point: u64,
+    /// Switches made.
+    pub switches: u64,
+    /// Hash over all points.
+    pub hash: u64,
+    /// Virtual nanoseconds since the start of the program.
+    pub now: u64,
+    /// Clock reads in a row without any other point.
+    pub clock_reads: u32,
+    /// Point of the last clock read.
+    pub clock_point: u64,
+    /// Yields in a row, over all threads.
+    pub yields: u32,
+    /// Point at which something last changed (see the livelock oracle).
+    pub progress: u64,
+    /// State of the generator behind `getrandom`.
+    pub random: u64,
+    /// Next number in the order of waiting.
+    pub sequence: u64,
+    /// Locks that are held.
+    pub held: Vec<Held>,
+    /// Wake-ups that found nobody.
+    pub lost_wakes: Vec<LostWake>,
+    /// Panics so far.
+    pub panics: Vec<Panic>,
+    /// Registered thread-specific keys.
+    pub keys: Vec<Key>,
+    /// Mappings made by the program since the start of executions.
+    pub mappings: Vec<(usize, usize)>,
+    /// The program's heap.
+    pub heap: HeapState,
+    /// Whether the strategy was set aside because the execution is long.
+    pub fair: bool,
+    /// Whether code that may synchronise unseen has run.
+    pub unseen_synchronisation: bool,
+}
+
+impl Execution {
+    /// Before anything has run.
+    pub const fn new() -> Self {
+        Self {
+            current: 0,
+            threads: Vec::new(),
+            enabled: Vec::new(),
+            pending: Vec::new(),
+            steps: Vec::new(),
+            alive: 0,
+            point: 0,
+            switches: 0,
+            hash: 0,
+            now: 0,
+            clock_reads: 0,
+            clock_point: 0,
+            yields: 0,
+            progress: 0,
+            random: 0,
+            sequence: 0,
+            held: Vec::new(),
+            lost_wakes: Vec::new(),
+            panics: Vec::new(),
+            keys: Vec::new(),
+            mappings: Vec::new(),
+            heap: HeapState::new(),
+            fair: false,
+            unseen_synchronisation: false,
+        }
+    }
+
+    /// Adds a thread that can run and returns its number.
+    pub fn add_thread(&mut self, thread: Thread) -> usize {
+        let number = self.threads.len();
+        self.threads.push(thread);
+        self.pending.push(Pending::UNKNOWN);
+        self.steps.push(0);
+        self.enabled.push(number as u16);
+        self.alive += 1;
+        number
+    }
+
+    /// Makes a thread able to run.
+    pub fn enable(&mut self, number: usize) {
+        if let Err(place) = self.enabled.binary_search(&(number as u16)) {
+            self.enabled.insert(place, number as u16);
+        }
+    }
+
+    /// Makes a thread unable to run.
+    pub fn disable(&mut self, number: usize) {
+        if let Ok(place) = self.enabled.binary_search(&(number as u16)) {
+            self.enabled.remove(place);
+        }
+    }
+}
+
+impl Default for Execution {
+    fn default() -> Self {
+        Self::new()
+    }
+}

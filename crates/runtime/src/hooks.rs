@@ -1,0 +1,504 @@
+//! The slow halves of the hooks: what instrumented code calls while an execution is under way.
+//!
+//! Atomic hooks come in the order: scheduling point, operation, oracles, record. Nothing else
+//! runs between the point and the operation, so the operation is atomic by construction.
+
+use crate::global::Global;
+use crate::host;
+use crate::oracles::shadow::access;
+use crate::oracles::{panic, race};
+use crate::record;
+use crate::scheduler::{self, site_key};
+use crate::shared::shared;
+use crate::world::world;
+use alloc::vec::Vec;
+use raddle_abi::control::{conditions, target};
+use raddle_abi::hooks::{lock, phase, rmw};
+use raddle_abi::plan::Granularity;
+use raddle_abi::site::{Operation, Site, SiteId, flags};
+
+static RACY: Global<Vec<u64>> = Global::new(Vec::new());
+
+/// Sets the keys of the plain accesses that are scheduling points.
+pub fn set_racy(mut keys: Vec<u64>) {
+    keys.sort_unstable();
+    *RACY.get() = keys;
+}
+
+fn id(site: *const Site) -> SiteId {
+    site as usize as SiteId
+}
+
+/// Whether a synchronisation at this site is a scheduling point.
+#[inline(always)]
+fn is_point(site: *const Site) -> bool {
+    let execution = &world().execution;
+    // SAFETY: hooks pass records of the program's image.
+    let quiet = !site.is_null() && unsafe { (*site).flags } & flags::QUIET != 0;
+    execution.threads[execution.current].user_depth > 0 && !quiet
+}
+
+/// Whether the oracles look at the running thread.
+#[inline(always)]
+fn is_watched() -> bool {
+    let execution = &world().execution;
+    world().orders.race && execution.threads[execution.current].entered
+}
+
+#[inline(always)]
+fn note_site(site: *const Site) {
+    let execution = &mut world().execution;
+    let current = execution.current;
+    execution.threads[current].site = id(site);
+}
+
+#[inline(always)]
+fn plain(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
+    note_site(site);
+    let operation = match (write, kind & access::VOLATILE != 0) {
+        (false, false) => Operation::Read,
+        (true, false) => Operation::Write,
+        (false, true) => Operation::VolatileRead,
+        (true, true) => Operation::VolatileWrite,
+    };
+    let wanted = match world().orders.granularity {
+        Granularity::Sync => false,
+        Granularity::Racy => {
+            !RACY.get().is_empty() && RACY.get().binary_search(&site_key(id(site))).is_ok()
+        }
+        Granularity::Access => !on_own_stack(address),
+    };
+    if wanted && is_point(site) {
+        scheduler::point(operation, write, address, id(site));
+    }
+    if is_watched() {
+        race::access(address, len, kind, id(site));
+    }
+    record::event(operation, address as u64, 0, len as u32, 0, id(site));
+}
+
+fn on_own_stack(address: usize) -> bool {
+    let execution = &world().execution;
+    let (low, high) = execution.threads[execution.current].stack;
+    (low..high).contains(&address)
+}
+
+/// A plain load is about to happen.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_read(address: usize, len: usize, site: *const Site) {
+    plain(address, len, false, 0, site);
+}
+
+/// A plain store is about to happen.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_write(address: usize, len: usize, site: *const Site) {
+    plain(address, len, true, access::WRITE, site);
+}
+
+/// A volatile access is about to happen.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_volatile(
+    address: usize,
+    len: usize,
+    write: u32,
+    site: *const Site,
+) {
+    let kind = access::VOLATILE | if write != 0 { access::WRITE } else { 0 };
+    plain(address, len, write != 0, kind, site);
+}
+
+/// Reads `size` bytes.
+#[inline(always)]
+unsafe fn get(address: usize, size: u32) -> u64 {
+    // SAFETY: the program is about to do the same.
+    unsafe {
+        match size {
+            1 => u64::from(*(address as *const u8)),
+            2 => u64::from(*(address as *const u16)),
+            4 => u64::from(*(address as *const u32)),
+            _ => *(address as *const u64),
+        }
+    }
+}
+
+/// Writes `size` bytes.
+#[inline(always)]
+unsafe fn set(address: usize, size: u32, value: u64) {
+    // SAFETY: the program is about to do the same.
+    unsafe {
+        match size {
+            1 => *(address as *mut u8) = value as u8,
+            2 => *(address as *mut u16) = value as u16,
+            4 => *(address as *mut u32) = value as u32,
+            _ => *(address as *mut u64) = value,
+        }
+    }
+}
+
+#[inline(always)]
+fn sync_point(operation: Operation, write: bool, address: usize, site: *const Site) {
+    note_site(site);
+    if !is_point(site) {
+        return;
+    }
+    let execution = &world().execution;
+    let spin = execution.threads[execution.current].spin;
+    if spin.spins(id(site), address) {
+        scheduler::yield_now(id(site));
+    } else {
+        scheduler::point(operation, write, address, id(site));
+    }
+}
+
+/// What an atomic operation did: `changed` if memory holds another value than before.
+#[inline(always)]
+fn after_atomic(site: *const Site, address: usize, seen: u64, changed: bool) {
+    let execution = &mut world().execution;
+    let current = execution.current;
+    let spin = &mut execution.threads[current].spin;
+    if changed {
+        spin.progressed();
+        execution.progress = execution.point;
+    } else {
+        spin.saw(id(site), address, seen);
+    }
+}
+
+/// Performs an atomic load.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn __raddle_slow_load(
+    address: usize,
+    size: u32,
+    order: u32,
+    site: *const Site,
+) -> u64 {
+    sync_point(Operation::AtomicLoad, false, address, site);
+    // SAFETY: as the program's load.
+    let value = unsafe { get(address, size) };
+    after_atomic(site, address, value, false);
+    if is_watched() {
+        race::access(address, size as usize, access::ATOMIC, id(site));
+        race::load(address, order);
+    }
+    record::event(
+        Operation::AtomicLoad,
+        address as u64,
+        value,
+        size,
+        order as u16,
+        id(site),
+    );
+    value
+}
+
+/// Performs an atomic store.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn __raddle_slow_store(
+    address: usize,
+    value: u64,
+    size: u32,
+    order: u32,
+    site: *const Site,
+) {
+    sync_point(Operation::AtomicStore, true, address, site);
+    // SAFETY: as the program's store.
+    let changed = unsafe {
+        let old = get(address, size);
+        set(address, size, value);
+        get(address, size) != old
+    };
+    after_atomic(site, address, value, changed);
+    if is_watched() {
+        race::access(
+            address,
+            size as usize,
+            access::ATOMIC | access::WRITE,
+            id(site),
+        );
+        race::store(address, order);
+    }
+    record::event(
+        Operation::AtomicStore,
+        address as u64,
+        value,
+        size,
+        order as u16,
+        id(site),
+    );
+}
+
+#[inline(always)]
+fn sign_extend(value: u64, size: u32) -> i64 {
+    let unused = 64 - 8 * size;
+    (value << unused) as i64 >> unused
+}
+
+/// The value that a read-modify-write writes.
+#[inline(always)]
+fn combine(op: u32, old: u64, value: u64, size: u32) -> u64 {
+    let signed = || (sign_extend(old, size), sign_extend(value, size));
+    let unused = 64 - 8 * size;
+    let unsigned = || (old << unused >> unused, value << unused >> unused);
+    match op {
+        rmw::XCHG => value,
+        rmw::ADD => old.wrapping_add(value),
+        rmw::SUB => old.wrapping_sub(value),
+        rmw::AND => old & value,
+        rmw::NAND => !(old & value),
+        rmw::OR => old | value,
+        rmw::XOR => old ^ value,
+        rmw::MAX => signed().0.max(signed().1) as u64,
+        rmw::MIN => signed().0.min(signed().1) as u64,
+        rmw::UMAX => unsigned().0.max(unsigned().1),
+        rmw::UMIN => unsigned().0.min(unsigned().1),
+        _ => unreachable!("instrumentation leaves other operations alone"),
+    }
+}
+
+/// Performs an atomic read-modify-write.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn __raddle_slow_rmw(
+    address: usize,
+    value: u64,
+    size: u32,
+    op: u32,
+    order: u32,
+    site: *const Site,
+) -> u64 {
+    sync_point(Operation::AtomicRmw, true, address, site);
+    // SAFETY: as the program's operation.
+    let (old, changed) = unsafe {
+        let old = get(address, size);
+        set(address, size, combine(op, old, value, size));
+        (old, get(address, size) != old)
+    };
+    after_atomic(site, address, old, changed);
+    if is_watched() {
+        race::access(
+            address,
+            size as usize,
+            access::ATOMIC | access::WRITE,
+            id(site),
+        );
+        race::modify(address, order);
+    }
+    record::event(
+        Operation::AtomicRmw,
+        address as u64,
+        old,
+        size,
+        order as u16,
+        id(site),
+    );
+    old
+}
+
+/// Performs a compare-exchange.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn __raddle_slow_cas(
+    address: usize,
+    expected: u64,
+    new: u64,
+    size: u32,
+    order: u32,
+    site: *const Site,
+) -> u64 {
+    sync_point(Operation::AtomicCas, true, address, site);
+    let unused = 64 - 8 * size;
+    // SAFETY: as the program's operation.
+    let (old, success) = unsafe {
+        let old = get(address, size);
+        let success = old == expected << unused >> unused;
+        if success {
+            set(address, size, new);
+        }
+        (old, success)
+    };
+    let changed = success && new << unused >> unused != old;
+    after_atomic(site, address, old, changed);
+    let (success_order, failure_order) = (order & 0xff, order >> 8 & 0xff);
+    if is_watched() {
+        if success {
+            race::access(
+                address,
+                size as usize,
+                access::ATOMIC | access::WRITE,
+                id(site),
+            );
+            race::modify(address, success_order);
+        } else {
+            race::access(address, size as usize, access::ATOMIC, id(site));
+            race::load(address, failure_order);
+        }
+    }
+    let (operation, order) = if success {
+        (Operation::AtomicRmw, success_order)
+    } else {
+        (Operation::AtomicCas, failure_order)
+    };
+    record::event(operation, address as u64, old, size, order as u16, id(site));
+    old
+}
+
+/// A fence.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_fence(order: u32, site: *const Site) {
+    note_site(site);
+    if is_watched() {
+        race::fence(order);
+    }
+    record::event(Operation::Fence, 0, 0, 0, order as u16, id(site));
+}
+
+/// A spin hint.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_spin(site: *const Site) {
+    note_site(site);
+    let execution = &world().execution;
+    if execution.threads[execution.current].user_depth > 0 {
+        scheduler::yield_now(id(site));
+    }
+}
+
+/// Inline assembly that may touch memory is about to run.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_asm(site: *const Site) {
+    note_site(site);
+    world().execution.unseen_synchronisation = true;
+    shared().note_condition(conditions::ASM);
+    if is_point(site) {
+        scheduler::point(Operation::Asm, true, 0, id(site));
+    }
+}
+
+/// A lock function was entered or left.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_lock(event: u32, lock: usize, site: *const Site) {
+    let execution = &mut world().execution;
+    let current = execution.current;
+    let shared_mode = event & lock::SHARED != 0;
+    let operation = match event & 0xff {
+        lock::WANT => {
+            execution.threads[current].wants = lock;
+            Operation::LockWant
+        }
+        lock::ACQUIRED => {
+            execution.threads[current].wants = 0;
+            execution.held.push(crate::execution::Held {
+                lock,
+                thread: current as u16,
+                shared: shared_mode,
+            });
+            Operation::LockAcquire
+        }
+        lock::RELEASE => {
+            let held = &mut execution.held;
+            let mine = held
+                .iter()
+                .rposition(|held| held.lock == lock && usize::from(held.thread) == current);
+            // A guard may be released by another thread than the one that took it.
+            let place = mine.or_else(|| held.iter().rposition(|held| held.lock == lock));
+            if let Some(place) = place {
+                held.swap_remove(place);
+            }
+            Operation::LockRelease
+        }
+        _ => {
+            execution.threads[current].wants = 0;
+            return;
+        }
+    };
+    record::event(operation, lock as u64, 0, 0, (event >> 8) as u16, id(site));
+}
+
+/// A thread passes between std's code and the user's.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_phase(event: u32, value: u64, frame: usize, site: *const Site) {
+    let world = world();
+    if !world.live {
+        return;
+    }
+    let started = world.running;
+    let current = world.execution.current;
+    let thread = &mut world.execution.threads[current];
+    match event {
+        phase::THREAD_START => {
+            thread.entered = false;
+            thread.user_depth = 0;
+        }
+        phase::USER_BEGIN => {
+            thread.user_depth += 1;
+            thread.entered = true;
+            if !started && current == 0 && shared().control().target == target::MAIN {
+                host::start_reached(frame);
+            }
+        }
+        phase::USER_END => thread.user_depth = thread.user_depth.saturating_sub(1),
+        phase::TEST_BEGIN => {
+            if !started && current == 0 && shared().control().target == target::TEST {
+                host::start_reached(frame);
+            }
+            record::event(Operation::TestBegin, 0, 0, 0, 0, id(site));
+        }
+        phase::TEST_END => {
+            record::event(Operation::TestEnd, 0, value, 0, 0, id(site));
+            if started {
+                host::test_returned(frame, value);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A panic begins.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_panic(site: *const Site) {
+    if world().running {
+        panic::begins();
+        record::event(Operation::Panic, 0, 0, 0, 0, id(site));
+    }
+}
+
+/// A function is entered.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_enter(receiver: usize, site: *const Site) {
+    record::event(Operation::Enter, receiver as u64, 0, 0, 0, id(site));
+}
+
+/// A function is left.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_leave(site: *const Site) {
+    record::event(Operation::Leave, 0, 0, 0, 0, id(site));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::combine;
+    use raddle_abi::hooks::rmw;
+
+    #[test]
+    fn read_modify_writes_compute_as_the_processor_does() {
+        let cases = [
+            (rmw::ADD, 0xff, 1, 1, 0x00),
+            (rmw::SUB, 0, 1, 2, 0xffff),
+            (rmw::MAX, 0x80, 1, 1, 1),
+            (rmw::UMAX, 0x80, 1, 1, 0x80),
+            (rmw::MIN, 0x80, 1, 1, 0x80),
+            (rmw::UMIN, 0x80, 1, 1, 1),
+            (rmw::NAND, 0b1100, 0b1010, 4, 0xffff_fff7),
+            (rmw::XCHG, 7, 9, 8, 9),
+        ];
+        for (op, old, value, size, expected) in cases {
+            let mask = if size == 8 {
+                u64::MAX
+            } else {
+                (1 << (8 * size)) - 1
+            };
+            assert_eq!(
+                combine(op, old, value, size) & mask,
+                expected,
+                "op {op} on {size} bytes"
+            );
+        }
+    }
+}

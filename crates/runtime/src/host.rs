@@ -1,0 +1,519 @@
+//! The host: runs on the OS thread's own stack, starts the program on a fiber, and then works
+//! through the tool's plans, execution by execution.
+
+use crate::arch::{self, nr};
+use crate::donor;
+use crate::execution::Execution;
+use crate::global::Global;
+use crate::oracles::{deadlock, panic, race};
+use crate::record;
+use crate::shared::shared;
+use crate::snapshot;
+use crate::syscalls;
+use crate::thread::Thread;
+use crate::world::{arm, world};
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
+use raddle_abi::control::{PLAN_OFFSET, PlanEnd, conditions, stage, target};
+use raddle_abi::plan::{Granularity, Plan, Reexecution, Switch, ThreadAnchor, oracles};
+use raddle_schedule::Recorded;
+
+/// Donors that exist from the start.
+const FIRST_DONORS: usize = 8;
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The start of executions was reached.
+    Started,
+    /// The test function returned and passed.
+    Passed,
+    /// The program exited with this code.
+    Exit(u32),
+    /// A finding ended it.
+    Abandoned,
+    /// It was too long.
+    Cut,
+    /// It asked for a system call whose effect a snapshot cannot undo.
+    NeedsFork,
+    /// It started more threads than there are donors.
+    MoreDonors,
+    /// The program crashed: nothing in this process can be trusted any more.
+    Crashed,
+}
+
+impl End {
+    fn encode(self) -> u64 {
+        match self {
+            End::Started => 1,
+            End::Passed => 2,
+            End::Abandoned => 3,
+            End::Cut => 4,
+            End::NeedsFork => 5,
+            End::MoreDonors => 6,
+            End::Crashed => 7,
+            End::Exit(code) => 1 << 32 | u64::from(code),
+        }
+    }
+
+    fn decode(number: u64) -> Self {
+        match number {
+            1 => End::Started,
+            2 => End::Passed,
+            3 => End::Abandoned,
+            4 => End::Cut,
+            5 => End::NeedsFork,
+            6 => End::MoreDonors,
+            number if number >> 32 == 1 => End::Exit(number as u32),
+            _ => End::Crashed,
+        }
+    }
+}
+
+struct Host {
+    end: End,
+    /// The execution as it was when executions start.
+    start: Execution,
+    /// Set in a forked child.
+    is_child: bool,
+    main: (usize, i32, usize, usize),
+    /// Frame of the call of the test function.
+    test_frame: usize,
+    /// First word of the test function's result in the execution under way.
+    test_value: Option<u64>,
+}
+
+static HOST: Global<Host> = Global::new(Host {
+    end: End::Started,
+    start: Execution::new(),
+    is_child: false,
+    main: (0, 0, 0, 0),
+    test_frame: 0,
+    test_value: None,
+});
+
+/// Ends the execution under way: its fibers are abandoned and the host goes on.
+pub fn end(end: End) -> ! {
+    HOST.get().end = end;
+    let world = world();
+    let mut abandoned = 0;
+    // SAFETY: the host was switched out in `resume`.
+    unsafe { arch::switch_fiber(&mut abandoned, world.host_sp, world.host_fs) };
+    unreachable!("an ended execution was resumed")
+}
+
+/// The program has come to the point where executions start, in the running thread.
+pub fn start_reached(frame: usize) {
+    let host = HOST.get();
+    host.end = End::Started;
+    host.test_frame = frame;
+    let world = world();
+    let current = world.execution.current;
+    let save: *mut usize = &mut world.execution.threads[current].sp;
+    // SAFETY: the host was switched out in `resume`.
+    unsafe { arch::switch_fiber(save, world.host_sp, world.host_fs) };
+}
+
+/// The test function has returned, with this first word of its result.
+pub fn test_returned(frame: usize, value: u64) {
+    let host = HOST.get();
+    if frame != host.test_frame || world().execution.current != host.start.current {
+        return;
+    }
+    host.test_value = Some(value);
+    if shared().family().passing_value == Some(value) {
+        end(End::Passed);
+    }
+}
+
+extern "C" fn run_main(_: usize) -> ! {
+    let (main, argc, argv, envp) = HOST.get().main;
+    // SAFETY: the program's main function with its own arguments.
+    let code = unsafe {
+        let main: extern "C" fn(i32, usize, usize) -> i32 = core::mem::transmute(main);
+        main(argc, argv, envp)
+    };
+    end(End::Exit(code as u32 & 0xff));
+}
+
+/// Switches from the host to the running thread's fiber until it comes back.
+fn resume() -> End {
+    let world = world();
+    let thread = &world.execution.threads[world.execution.current];
+    let (sp, fs) = (thread.sp, thread.fs);
+    syscalls::watch(true);
+    arm();
+    // SAFETY: the fiber was prepared or switched out.
+    unsafe { arch::switch_fiber(&mut world.host_sp, sp, fs) };
+    world.running = false;
+    arm();
+    syscalls::watch(false);
+    HOST.get().end
+}
+
+/// Runs the program under the tool's control. Called in place of `main`.
+pub fn run_program(main: usize, argc: i32, argv: usize, envp: usize) -> ! {
+    let host = HOST.get();
+    host.main = (main, argc, argv, envp);
+    let control = shared().control();
+    control.stage.store(stage::STARTING, Ordering::Release);
+    for _ in 0..FIRST_DONORS {
+        donor::create();
+    }
+    race::set_up();
+    crate::interpose::signals::install();
+    if !syscalls::set_up() {
+        shared().note_condition(conditions::NO_DISPATCH);
+    }
+    let (low, high) = donor::map_stack(0);
+    let world = world();
+    world.host_fs = arch::fs_base();
+    world.live = true;
+    let mut thread = Thread::new();
+    thread.fs = arch::fs_base();
+    thread.pthread = thread.fs;
+    thread.stack = (low, high);
+    // SAFETY: a fresh stack.
+    thread.sp = unsafe { arch::prepare_stack(high, run_main, 0) };
+    world.execution.add_thread(thread);
+    match resume() {
+        End::Started => serve(),
+        ended => {
+            control.stage.store(stage::NEVER_STARTED, Ordering::Release);
+            arch::exit_group(if let End::Exit(code) = ended {
+                code as usize
+            } else {
+                70
+            })
+        }
+    }
+}
+
+fn save_start() {
+    let host = HOST.get();
+    let world = world();
+    host.start = world.execution.clone();
+    snapshot::take();
+}
+
+/// Waits for plans and runs them, for ever: the tool ends the process.
+fn serve() -> ! {
+    let control = shared().control();
+    save_start();
+    let mut done = 0;
+    loop {
+        control.stage.store(stage::READY, Ordering::Release);
+        let mut sequence = control.plan_sequence.load(Ordering::Acquire);
+        while sequence == done {
+            let word = &raw const control.plan_sequence as usize;
+            // SAFETY: waits on a word of the shared memory.
+            unsafe { arch::syscall(nr::FUTEX, [word, 0, done as usize, 0, 0, 0]) };
+            sequence = control.plan_sequence.load(Ordering::Acquire);
+        }
+        done = sequence;
+        control.stage.store(stage::RUNNING, Ordering::Release);
+        let plan_end = run_plan();
+        control.end.store(plan_end as u32, Ordering::Relaxed);
+        control.done_sequence.store(done, Ordering::Release);
+        let word = &raw const control.done_sequence as usize;
+        // SAFETY: wakes waiters on a word of the shared memory.
+        unsafe { arch::syscall(nr::FUTEX, [word, 1, i32::MAX as usize, 0, 0, 0]) };
+        if plan_end == PlanEnd::Broken {
+            arch::exit_group(0);
+        }
+    }
+}
+
+/// Copies an array of the plan out of the shared memory.
+fn array<T: Copy>(place: &mut usize, count: u32) -> Vec<T> {
+    // SAFETY: the tool wrote that many entries behind the plan's header.
+    let slice = unsafe { core::slice::from_raw_parts(*place as *const T, count as usize) };
+    *place += core::mem::size_of_val(slice);
+    slice.to_vec()
+}
+
+fn take_orders(plan: &Plan) {
+    let mut place = shared().at(PLAN_OFFSET) + core::mem::size_of::<Plan>();
+    let anchors: Vec<ThreadAnchor> = array(&mut place, plan.thread_anchors);
+    let switches: Vec<Switch> = array(&mut place, plan.switches);
+    let racy: Vec<u64> = array(&mut place, plan.racy);
+    let name = plan.strategy.split(|byte| *byte == 0).next().unwrap_or(b"");
+    let name = core::str::from_utf8(name).unwrap_or("").to_string();
+    let recorded = Recorded {
+        threads: &anchors,
+        switches: &switches,
+    };
+    let strategy = match raddle_schedule::parse_recorded(&name, &recorded) {
+        Ok(strategy) => strategy,
+        Err(error) => panic!("strategy `{name}`: {error}"),
+    };
+    let orders = &mut world().orders;
+    orders.site_keys = strategy.needs_site_keys();
+    orders.strategy = Some(strategy);
+    orders.max_points = plan.max_points.max(1);
+    orders.race = plan.oracles & oracles::RACE != 0;
+    orders.volatile_race = plan.oracles & oracles::VOLATILE_RACE != 0;
+    orders.granularity = match plan.granularity {
+        0 => Granularity::Sync,
+        1 => Granularity::Racy,
+        _ => Granularity::Access,
+    };
+    orders.record = plan.record != 0;
+    crate::hooks::set_racy(racy);
+}
+
+fn run_plan() -> PlanEnd {
+    let control = shared().control();
+    // SAFETY: the tool wrote the plan before it incremented the sequence.
+    let plan = unsafe { *(shared().at(PLAN_OFFSET) as *const Plan) };
+    take_orders(&plan);
+    control.plan_hash.store(0, Ordering::Relaxed);
+    control.end.store(PlanEnd::None as u32, Ordering::Relaxed);
+    let mut mode = decided_mode(Reexecution::from_number(plan.reexecution));
+    let mut index = 0;
+    while index < plan.executions {
+        if control.stop.load(Ordering::Relaxed) != 0 {
+            return PlanEnd::Stopped;
+        }
+        let length = if plan.length != 0 {
+            plan.length
+        } else {
+            shared().family().longest.max(16)
+        };
+        let before = control.findings.load(Ordering::Relaxed);
+        prepare(plan.seed.wrapping_add(index), length);
+        let ended = match mode {
+            Reexecution::Auto | Reexecution::Fork => run_in_child(),
+            Reexecution::Loop | Reexecution::Snapshot => run_here(mode),
+        };
+        match ended {
+            End::MoreDonors => {
+                let wanted = shared().family().more_donors + FIRST_DONORS;
+                while donor::count() < wanted.min(donor::MAX_DONORS) {
+                    donor::create();
+                }
+                save_start();
+                continue;
+            }
+            End::NeedsFork => {
+                mode = Reexecution::Fork;
+                control.reexecution.store(mode as u32, Ordering::Relaxed);
+                continue;
+            }
+            End::Crashed => {
+                account(ended);
+                return PlanEnd::Broken;
+            }
+            _ => account(ended),
+        }
+        if mode == Reexecution::Auto {
+            mode = if shared().family().needs_fork {
+                Reexecution::Fork
+            } else {
+                Reexecution::Snapshot
+            };
+            control.reexecution.store(mode as u32, Ordering::Relaxed);
+        }
+        index += 1;
+        let found = control.findings.load(Ordering::Relaxed) != before;
+        if plan.stop_at_first != 0 && found && ended != End::Passed && ended != End::Exit(0) {
+            return PlanEnd::Finding;
+        }
+    }
+    PlanEnd::Complete
+}
+
+/// What has been found out about re-execution so far beats the plan's `auto`.
+fn decided_mode(asked: Reexecution) -> Reexecution {
+    let control = shared().control();
+    let known = Reexecution::from_number(control.reexecution.load(Ordering::Relaxed));
+    let no_dispatch = control.conditions.load(Ordering::Relaxed) & conditions::NO_DISPATCH != 0;
+    let mode = match (asked, known) {
+        (Reexecution::Auto, _) if no_dispatch => Reexecution::Fork,
+        (Reexecution::Auto, known) => known,
+        (asked, _) => asked,
+    };
+    control.reexecution.store(mode as u32, Ordering::Relaxed);
+    mode
+}
+
+/// Sets everything up for an execution from the start.
+fn prepare(seed: u64, length: u64) {
+    let host = HOST.get();
+    let world = world();
+    world.execution.clone_from(&host.start);
+    world.execution.hash = 0;
+    world.execution.point = 0;
+    world.off = 0;
+    host.test_value = None;
+    let control = shared().control();
+    control.seed.store(seed, Ordering::Relaxed);
+    control.length.store(length, Ordering::Relaxed);
+    control.decisions.store(0, Ordering::Relaxed);
+    control.output.store(0, Ordering::Relaxed);
+    control.diverged.store(0, Ordering::Relaxed);
+    let in_use = |index| {
+        host.start
+            .threads
+            .iter()
+            .any(|thread| thread.donor == index)
+    };
+    donor::give_back_all_but(in_use);
+    if let Some(strategy) = &mut world.orders.strategy {
+        strategy.begin(seed, length);
+    }
+    for number in 1..world.execution.threads.len() {
+        let parent = usize::from(world.execution.threads[number].parent);
+        if let Some(strategy) = &mut world.orders.strategy {
+            strategy.thread_started(number, parent, 0);
+        }
+    }
+    race::begin(world.execution.threads.len());
+    if world.orders.record {
+        record::begin();
+    }
+}
+
+fn run_here(mode: Reexecution) -> End {
+    world().running = true;
+    let ended = resume();
+    if ended == End::Crashed {
+        shared()
+            .control()
+            .last_points
+            .store(world().execution.point, Ordering::Relaxed);
+        return ended;
+    }
+    judge(ended);
+    syscalls::undo();
+    snapshot::restore(mode == Reexecution::Loop);
+    ended
+}
+
+fn run_in_child() -> End {
+    let control = shared().control();
+    shared().family().child_end = 0;
+    // SAFETY: a child with a copy of everything; the donors are not needed as threads.
+    let child = unsafe { arch::syscall(nr::FORK, [0; 6]) };
+    if child < 0 {
+        panic!("cannot fork (error {})", -child);
+    }
+    if child == 0 {
+        HOST.get().is_child = true;
+        syscalls::set_up();
+        world().running = true;
+        let ended = resume();
+        if ended != End::Crashed {
+            judge(ended);
+        }
+        finish_child(ended)
+    }
+    control.child.store(child as u32, Ordering::Release);
+    let mut status = 0u32;
+    // SAFETY: waits for our child.
+    unsafe {
+        arch::syscall(
+            nr::WAIT4,
+            [child as usize, &raw mut status as usize, 0, 0, 0, 0],
+        )
+    };
+    control.child.store(0, Ordering::Release);
+    let ended = End::decode(shared().family().child_end);
+    if shared().family().child_end == 0 {
+        // The child died where even the crash handler could not run.
+        let signal = status & 0x7f;
+        crate::oracles::crash::report_death(signal);
+        return End::Abandoned;
+    }
+    // A crash of a child leaves this process intact.
+    if ended == End::Crashed {
+        End::Abandoned
+    } else {
+        ended
+    }
+}
+
+/// Ends a forked child after its execution.
+pub fn finish_child(ended: End) -> ! {
+    shared().family().child_end = ended.encode();
+    let execution = &world().execution;
+    let control = shared().control();
+    control
+        .last_points
+        .store(execution.point, Ordering::Relaxed);
+    control.last_hash.store(execution.hash, Ordering::Relaxed);
+    control
+        .switches
+        .fetch_add(execution.switches, Ordering::Relaxed);
+    arch::exit_group(0)
+}
+
+/// Whether this is a forked child.
+pub fn is_child() -> bool {
+    HOST.get().is_child
+}
+
+/// Lets the oracles look at how an execution ended.
+fn judge(ended: End) {
+    let host = HOST.get();
+    let world = world();
+    let diverged = world
+        .orders
+        .strategy
+        .as_ref()
+        .and_then(|strategy| strategy.diverged());
+    let control = shared().control();
+    control.diverged.store(
+        diverged.map_or(0, |index| index as u32 + 1),
+        Ordering::Relaxed,
+    );
+    if let Some(strategy) = &mut world.orders.strategy {
+        strategy.end();
+    }
+    match ended {
+        End::Exit(0) => {
+            if control.target == target::TEST {
+                shared().family().passing_value = host.test_value;
+            }
+            deadlock::at_exit();
+            panic::count_strays();
+        }
+        End::Passed => {
+            deadlock::at_exit();
+            panic::count_strays();
+        }
+        End::Exit(code) => panic::test_failed(code),
+        _ => {}
+    }
+    let code = if let End::Exit(code) = ended { code } else { 0 };
+    control.exit_code.store(code, Ordering::Relaxed);
+    let family = shared().family();
+    family.longest = family.longest.max(world.execution.point);
+    if !host.is_child {
+        control
+            .last_points
+            .store(world.execution.point, Ordering::Relaxed);
+        control
+            .last_hash
+            .store(world.execution.hash, Ordering::Relaxed);
+        control
+            .switches
+            .fetch_add(world.execution.switches, Ordering::Relaxed);
+    }
+}
+
+/// Counts an execution that is over.
+fn account(ended: End) {
+    let control = shared().control();
+    let points = control.last_points.load(Ordering::Relaxed);
+    shared().add_points(points);
+    let hash = control.plan_hash.load(Ordering::Relaxed);
+    let last = control.last_hash.load(Ordering::Relaxed);
+    let hash = (hash.rotate_left(7) ^ last).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    control.plan_hash.store(hash, Ordering::Relaxed);
+    if ended == End::Cut {
+        control.cut.fetch_add(1, Ordering::Relaxed);
+    }
+    control.executions.fetch_add(1, Ordering::Release);
+}

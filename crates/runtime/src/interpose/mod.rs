@@ -1,0 +1,19 @@
+//! Functions that stand in for libc's, one file per subject.
+//!
+//! The library comes before libc in the search order, so a function of libc's name here is
+//! the one that the program calls. Each falls back to the real one (see [`real`]) where the
+//! runtime is passive. A new interposed function is one function in the file of its subject,
+//! or a new file and one line here; system calls made without libc's functions end up in
+//! [`crate::syscalls`].
+
+pub mod dynamic;
+pub mod futex;
+pub mod memory;
+pub mod output;
+pub mod process;
+pub mod random;
+pub mod real;
+pub mod signals;
+pub mod start;
+pub mod threads;
+pub mod time;

@@ -1,0 +1,62 @@
+//! The end of the program, and its children.
+
+use super::real;
+use crate::arch;
+use crate::host::{self, End};
+use crate::oracles::crash;
+use crate::shared::shared;
+use crate::world::{arm, world};
+use raddle_abi::control::conditions;
+
+/// The program ends itself: that is the end of the execution.
+pub fn ends(code: i32) -> ! {
+    if !world().live {
+        arch::exit_group(code as usize);
+    }
+    if world().running && world().execution.current != 0 {
+        shared().note_condition(conditions::EXIT_IN_THREAD);
+    }
+    host::end(End::Exit(code as u32 & 0xff))
+}
+
+/// libc's `exit`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn exit(code: i32) -> ! {
+    if world().live {
+        ends(code);
+    }
+    // SAFETY: libc's contract.
+    unsafe { (real::functions().exit)(code) };
+    arch::exit_group(code as usize)
+}
+
+/// libc's `_exit`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn _exit(code: i32) -> ! {
+    ends(code)
+}
+
+/// libc's `abort`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn abort() -> ! {
+    if world().running {
+        crash::by_abort();
+    }
+    // SAFETY: libc's contract.
+    unsafe { (real::functions().abort)() };
+    arch::exit_group(134)
+}
+
+/// libc's `fork`: the child runs on natively and unwatched.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn fork() -> i32 {
+    // SAFETY: libc's contract.
+    let child = unsafe { (real::functions().fork)() };
+    if child == 0 {
+        let world = world();
+        world.live = false;
+        world.running = false;
+        arm();
+    }
+    child
+}

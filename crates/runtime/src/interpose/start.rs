@@ -1,0 +1,68 @@
+//! The start of the program.
+
+use super::real;
+use crate::host;
+use crate::own;
+use crate::shared;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use raddle_abi::env;
+
+static MAIN: AtomicUsize = AtomicUsize::new(0);
+
+/// The control descriptor, if the tool passed one.
+fn control_descriptor() -> Option<usize> {
+    const NAME: &str = env::CONTROL;
+    let mut name = [0u8; 64];
+    name[..NAME.len()].copy_from_slice(NAME.as_bytes());
+    // SAFETY: a NUL-terminated name; the result is a C string of the environment.
+    let value = unsafe {
+        let value = real::getenv(name.as_ptr().cast());
+        if value.is_null() {
+            return None;
+        }
+        core::ffi::CStr::from_ptr(value)
+    };
+    value.to_str().ok()?.parse().ok()
+}
+
+extern "C" fn main_in_host(argc: i32, argv: usize, envp: usize) -> i32 {
+    host::run_program(MAIN.load(Ordering::Relaxed), argc, argv, envp)
+}
+
+/// libc's entry from the program's `_start`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn __libc_start_main(
+    main: usize,
+    argc: i32,
+    argv: usize,
+    init: usize,
+    fini: usize,
+    rtld_fini: usize,
+    stack_end: usize,
+) -> i32 {
+    let real = real::functions().__libc_start_main;
+    let Some(descriptor) = control_descriptor() else {
+        // SAFETY: the program's own arguments.
+        return unsafe { real(main, argc, argv, init, fini, rtld_fini, stack_end) };
+    };
+    if !shared::attach(descriptor) {
+        own::say(format_args!(
+            "raddle runtime: the control memory is of another version; clear the cache\n"
+        ));
+        crate::arch::exit_group(70);
+    }
+    super::memory::take_over();
+    MAIN.store(main, Ordering::Relaxed);
+    // SAFETY: the program's own arguments, but with our main.
+    unsafe {
+        real(
+            main_in_host as *const () as usize,
+            argc,
+            argv,
+            init,
+            fini,
+            rtld_fini,
+            stack_end,
+        )
+    }
+}

@@ -1,0 +1,299 @@
+//! Threads as fibers: creating, joining, thread-specific data.
+
+use super::real;
+use crate::arch;
+use crate::arch::errno::ESRCH;
+use crate::donor;
+use crate::execution::Key;
+use crate::host::{self, End};
+use crate::oracles::race;
+use crate::record;
+use crate::scheduler::{self, site_key};
+use crate::shared::shared;
+use crate::thread::{State, Thread, Wait};
+use crate::world::{live, take_at_site, world};
+use core::ffi::{c_char, c_void};
+use core::sync::atomic::Ordering;
+use raddle_abi::control::conditions;
+use raddle_abi::site::Operation;
+
+const DETACHED: i32 = 1;
+/// Rounds of destructors, as POSIX promises at least.
+const DESTRUCTOR_ROUNDS: usize = 4;
+
+fn attributes(attr: *const c_void) -> (usize, bool) {
+    let (mut bytes, mut detached) = (0, 0);
+    if !attr.is_null() {
+        // SAFETY: the program's attributes.
+        unsafe {
+            real::pthread_attr_getstacksize(attr, &mut bytes);
+            real::pthread_attr_getdetachstate(attr, &mut detached);
+        }
+    }
+    (bytes, detached == DETACHED)
+}
+
+/// Borrows a donor, making one if no execution is under way.
+fn borrow() -> donor::Loan {
+    loop {
+        if let Some(loan) = donor::lend() {
+            return loan;
+        }
+        if world().running {
+            shared().family().more_donors = donor::count() + 1;
+            if donor::count() >= donor::MAX_DONORS {
+                shared().note_condition(conditions::THREAD_LIMIT);
+                host::end(End::Cut);
+            }
+            host::end(End::MoreDonors);
+        }
+        donor::create();
+    }
+}
+
+/// libc's `pthread_create`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn pthread_create(
+    result: *mut usize,
+    attr: *const c_void,
+    start: usize,
+    argument: *mut c_void,
+) -> i32 {
+    if !live() {
+        // SAFETY: libc's contract.
+        return unsafe { (real::functions().pthread_create)(result, attr, start, argument) };
+    }
+    let site = take_at_site();
+    let (stack_bytes, detached) = attributes(attr);
+    if stack_bytes > donor::STACK_SIZE {
+        shared().note_condition(conditions::STACK_LIMIT);
+    }
+    let loan = borrow();
+    let parent = world().execution.current;
+    let mut thread = Thread::new();
+    thread.fs = loan.fs;
+    thread.pthread = loan.pthread;
+    thread.donor = loan.donor;
+    thread.stack = loan.stack;
+    thread.start = start;
+    thread.argument = argument as usize;
+    thread.detached = detached;
+    thread.parent = parent as u16;
+    thread.site = site;
+    let number = world().execution.threads.len();
+    // SAFETY: the donor's stack below its sleeping frame.
+    thread.sp = unsafe { arch::prepare_stack(loan.top, run_thread, number) };
+    // SAFETY: the program's variable.
+    unsafe { *result = loan.pthread };
+    let world = world();
+    world.execution.add_thread(thread);
+    world.execution.progress = world.execution.point;
+    if world.running {
+        race::spawned(number);
+        if let Some(strategy) = &mut world.orders.strategy {
+            strategy.thread_started(number, parent, site_key(site));
+        }
+        let alive = world.execution.alive as u32;
+        shared()
+            .control()
+            .threads
+            .fetch_max(alive, Ordering::Relaxed);
+        record::event(Operation::Spawn, number as u64, 0, 0, 0, site);
+        scheduler::point(Operation::Spawn, true, 0, site);
+    }
+    0
+}
+
+extern "C" fn run_thread(number: usize) -> ! {
+    record::event(Operation::Start, number as u64, 0, 0, 0, 0);
+    let thread = &world().execution.threads[number];
+    let (start, argument) = (thread.start, thread.argument);
+    // SAFETY: the program's start routine.
+    let result = unsafe {
+        let start: extern "C" fn(usize) -> usize = core::mem::transmute(start);
+        start(argument)
+    };
+    finish(number, result)
+}
+
+/// Runs destructors of thread-local objects and of thread-specific data.
+fn run_destructors(number: usize) {
+    for _ in 0..DESTRUCTOR_ROUNDS {
+        let mut any = false;
+        while let Some((function, object)) = world().execution.threads[number].destructors.pop() {
+            any = true;
+            // SAFETY: registered by the program.
+            unsafe {
+                let function: extern "C" fn(usize) = core::mem::transmute(function);
+                function(object);
+            }
+        }
+        let mut index = 0;
+        while let Some(Key { key, destructor }) = world().execution.keys.get(index).copied() {
+            index += 1;
+            // SAFETY: the running thread's own data.
+            unsafe {
+                let value = real::pthread_getspecific(key);
+                if destructor != 0 && !value.is_null() {
+                    any = true;
+                    real::pthread_setspecific(key, core::ptr::null());
+                    let destructor: extern "C" fn(*mut c_void) = core::mem::transmute(destructor);
+                    destructor(value);
+                }
+            }
+        }
+        if !any {
+            return;
+        }
+    }
+}
+
+fn finish(number: usize, result: usize) -> ! {
+    run_destructors(number);
+    record::event(Operation::Exit, 0, 0, 0, 0, 0);
+    let execution = &mut world().execution;
+    let thread = &mut execution.threads[number];
+    thread.result = result;
+    thread.state = State::Done;
+    execution.alive -= 1;
+    execution.progress = execution.point;
+    execution.disable(number);
+    // A detached thread's donor is not lent again in this execution: nothing orders its last
+    // accesses to the stack before those of the next owner.
+    scheduler::wake_waiters(Operation::Join, number, u32::MAX, !0);
+    scheduler::run_others();
+    unreachable!("a thread that has ended was resumed")
+}
+
+/// The thread with this `pthread_t` that can still be joined or detached.
+fn find(pthread: usize) -> Option<usize> {
+    let threads = &world().execution.threads;
+    threads
+        .iter()
+        .rposition(|thread| thread.pthread == pthread && !thread.joined)
+}
+
+/// libc's `pthread_join`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn pthread_join(pthread: usize, result: *mut usize) -> i32 {
+    if !live() {
+        // SAFETY: libc's contract.
+        return unsafe { (real::functions().pthread_join)(pthread, result) };
+    }
+    let site = take_at_site();
+    let Some(number) = find(pthread) else {
+        return ESRCH as i32;
+    };
+    if world().running {
+        scheduler::point(Operation::Join, true, number, site);
+    }
+    while world().execution.threads[number].state != State::Done {
+        scheduler::block(Wait {
+            operation: Operation::Join,
+            object: number,
+            bits: !0,
+            deadline: u64::MAX,
+            sequence: 0,
+            site,
+        });
+    }
+    let thread = &mut world().execution.threads[number];
+    thread.joined = true;
+    let (value, donor) = (thread.result, thread.donor);
+    if !result.is_null() {
+        // SAFETY: the program's variable.
+        unsafe { *result = value };
+    }
+    if world().running {
+        race::joined(number);
+        record::event(Operation::Join, number as u64, 1, 0, 0, site);
+    }
+    donor::give_back(donor);
+    0
+}
+
+/// libc's `pthread_detach`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn pthread_detach(pthread: usize) -> i32 {
+    if !live() {
+        // SAFETY: libc's contract.
+        return unsafe { (real::functions().pthread_detach)(pthread) };
+    }
+    let Some(number) = find(pthread) else {
+        return ESRCH as i32;
+    };
+    world().execution.threads[number].detached = true;
+    0
+}
+
+/// libc's `pthread_setname_np`: names are not needed, and setting one is a system call.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn pthread_setname_np(pthread: usize, name: *const c_char) -> i32 {
+    if live() {
+        return 0;
+    }
+    // SAFETY: libc's contract.
+    unsafe { (real::functions().pthread_setname_np)(pthread, name) }
+}
+
+/// libc's `pthread_getattr_np`: the stack is the fiber's.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn pthread_getattr_np(pthread: usize, attr: *mut c_void) -> i32 {
+    if live()
+        && let Some(number) = find(pthread)
+    {
+        let (low, high) = world().execution.threads[number].stack;
+        // SAFETY: libc's contract.
+        unsafe {
+            real::pthread_attr_init(attr);
+            return real::pthread_attr_setstack(attr, low as *mut c_void, high - low);
+        }
+    }
+    // SAFETY: libc's contract.
+    unsafe { (real::functions().pthread_getattr_np)(pthread, attr) }
+}
+
+/// libc's registration of destructors of thread-local objects.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn __cxa_thread_atexit_impl(
+    function: usize,
+    object: usize,
+    library: usize,
+) -> i32 {
+    let world = world();
+    if world.live {
+        let current = world.execution.current;
+        world.execution.threads[current]
+            .destructors
+            .push((function, object));
+        return 0;
+    }
+    // SAFETY: libc's contract.
+    unsafe { (real::functions().__cxa_thread_atexit_impl)(function, object, library) }
+}
+
+/// libc's `pthread_key_create`; destructors are run by [`finish`].
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: usize) -> i32 {
+    let real = real::functions().pthread_key_create;
+    if !world().live {
+        // SAFETY: libc's contract.
+        return unsafe { real(key, destructor) };
+    }
+    // SAFETY: libc's contract.
+    let result = unsafe { real(key, 0) };
+    if result == 0 {
+        // SAFETY: libc has written the key.
+        let key = unsafe { *key };
+        world().execution.keys.push(Key { key, destructor });
+    }
+    result
+}
+
+/// libc's `pthread_key_delete`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn pthread_key_delete(key: u32) -> i32 {
+    world().execution.keys.retain(|known| known.key != key);
+    // SAFETY: libc's contract.
+    unsafe { (real::functions().pthread_key_delete)(key) }
+}

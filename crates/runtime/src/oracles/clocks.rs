@@ -1,0 +1,452 @@
+//! Vector clocks of threads and of atomic objects: the happens-before relation of C++20,
+//! with fences and release sequences.
+//!
+//! Relaxed operations make no edge by themselves. A release sequence is continued by
+//! read-modify-writes only. Threads use slots; a slot is used again after its thread was
+//! joined, which can hide a race but never invents one.
+
+use crate::own;
+use alloc::vec::Vec;
+use raddle_abi::hooks::order;
+
+/// Most threads alive, or not joined, at the same time.
+pub const SLOTS: usize = 1024;
+/// Words from row to row; not a power of two, so that rows do not share cache sets.
+const STRIDE: usize = SLOTS + 16;
+const CLOCK_ARENA: usize = 1 << 30;
+
+/// Clock of an atomic object: what its last release sequence carries.
+#[derive(Clone, Copy)]
+struct Object {
+    address: usize,
+    clock: usize,
+    run: u32,
+    width: u32,
+}
+
+const NO_OBJECT: Object = Object {
+    address: 0,
+    clock: 0,
+    run: 0,
+    width: 0,
+};
+
+/// All clocks of an execution.
+pub struct Clocks {
+    run: u32,
+    threads: usize,
+    /// What an acquire fence would bring in.
+    acquirable: usize,
+    /// The clock at the last release fence.
+    released: usize,
+    has_released: Vec<bool>,
+    width: usize,
+    free: Vec<u16>,
+    objects: Vec<Object>,
+    objects_used: usize,
+    arena: usize,
+    arena_next: usize,
+    /// Memory for clocks ran out: nothing may be concluded in this execution.
+    pub exhausted: bool,
+}
+
+impl Clocks {
+    /// Without memory yet.
+    pub const fn new() -> Self {
+        Self {
+            run: 0,
+            threads: 0,
+            acquirable: 0,
+            released: 0,
+            has_released: Vec::new(),
+            width: 0,
+            free: Vec::new(),
+            objects: Vec::new(),
+            objects_used: 0,
+            arena: 0,
+            arena_next: 0,
+            exhausted: false,
+        }
+    }
+
+    /// Maps memory.
+    pub fn set_up(&mut self) {
+        let bytes = SLOTS * STRIDE * 4;
+        self.threads = own::map(bytes);
+        self.acquirable = own::map(bytes);
+        self.released = own::map(bytes);
+        self.arena = own::map(CLOCK_ARENA);
+        self.objects.resize(1 << 12, NO_OBJECT);
+        self.has_released.resize(SLOTS, false);
+    }
+
+    /// Number of the execution, for tagging.
+    #[inline(always)]
+    pub fn run(&self) -> u32 {
+        self.run
+    }
+
+    /// Starts an execution with `threads` threads that are not ordered with each other.
+    pub fn begin(&mut self, threads: usize) {
+        self.run += 1;
+        self.width = 0;
+        self.free.clear();
+        self.objects_used = 0;
+        self.arena_next = self.arena;
+        self.exhausted = false;
+        for _ in 0..threads {
+            self.new_slot();
+        }
+    }
+
+    #[inline(always)]
+    fn word(matrix: usize, row: usize, column: usize) -> *mut u32 {
+        (matrix + (row * STRIDE + column) * 4) as *mut u32
+    }
+
+    /// The running time of a slot.
+    #[inline(always)]
+    pub fn time(&self, slot: usize) -> u32 {
+        // SAFETY: inside the matrix.
+        unsafe { *Self::word(self.threads, slot, slot) }
+    }
+
+    /// Whether slot `observer` has seen `time` of slot `other`.
+    #[inline(always)]
+    pub fn has_seen(&self, observer: usize, other: usize, time: u32) -> bool {
+        // SAFETY: inside the matrix.
+        unsafe { *Self::word(self.threads, observer, other & (SLOTS - 1)) >= time }
+    }
+
+    fn tick(&mut self, slot: usize) {
+        // SAFETY: inside the matrix.
+        unsafe { *Self::word(self.threads, slot, slot) += 1 }
+    }
+
+    fn new_slot(&mut self) -> usize {
+        if self.width >= SLOTS {
+            self.exhausted = true;
+            return SLOTS - 1;
+        }
+        let slot = self.width;
+        self.width += 1;
+        for matrix in [self.threads, self.acquirable, self.released] {
+            for other in 0..self.width {
+                // SAFETY: inside the matrix.
+                unsafe {
+                    *Self::word(matrix, other, slot) = 0;
+                    *Self::word(matrix, slot, other) = 0;
+                }
+            }
+        }
+        self.has_released[slot] = false;
+        self.tick(slot);
+        slot
+    }
+
+    /// A thread starts another one; returns the new one's slot.
+    pub fn spawn(&mut self, parent: usize) -> usize {
+        let slot = match self.free.pop() {
+            Some(slot) => usize::from(slot),
+            None => self.new_slot(),
+        };
+        let time = self.time(slot);
+        for other in 0..self.width {
+            // SAFETY: inside the matrix.
+            unsafe {
+                *Self::word(self.threads, slot, other) = *Self::word(self.threads, parent, other);
+                *Self::word(self.acquirable, slot, other) = 0;
+            }
+        }
+        // SAFETY: inside the matrix.
+        unsafe { *Self::word(self.threads, slot, slot) = time + 1 };
+        self.has_released[slot] = false;
+        self.tick(parent);
+        slot
+    }
+
+    /// A thread has waited for the end of another one, whose slot is free from now on.
+    pub fn join(&mut self, waiter: usize, ended: usize) {
+        self.merge_row(
+            Self::word(self.threads, waiter, 0),
+            Self::word(self.threads, ended, 0),
+            self.width,
+        );
+        self.free.push(ended as u16);
+    }
+
+    #[inline(always)]
+    fn merge_row(&self, into: *mut u32, from: *const u32, width: usize) {
+        for column in 0..width {
+            // SAFETY: both have at least `width` words.
+            unsafe {
+                let value = *from.add(column);
+                if value > *into.add(column) {
+                    *into.add(column) = value;
+                }
+            }
+        }
+    }
+
+    fn place(&self, address: usize) -> usize {
+        let mask = self.objects.len() - 1;
+        let mut index = (address >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40 & mask;
+        loop {
+            let object = &self.objects[index];
+            if object.run != self.run || object.address == address {
+                return index;
+            }
+            index = (index + 1) & mask;
+        }
+    }
+
+    fn grow_objects(&mut self) {
+        let larger = alloc::vec![NO_OBJECT; self.objects.len() * 2];
+        let old = core::mem::replace(&mut self.objects, larger);
+        for object in old.into_iter().filter(|object| object.run == self.run) {
+            let index = self.place(object.address);
+            self.objects[index] = object;
+        }
+    }
+
+    /// The object at `address`, made if needed with room for all slots.
+    fn object(&mut self, address: usize) -> usize {
+        if self.objects_used * 2 > self.objects.len() {
+            self.grow_objects();
+        }
+        let index = self.place(address);
+        let width = self.width as u32;
+        let object = self.objects[index];
+        if object.run == self.run && object.width >= width {
+            return index;
+        }
+        let clock = self.arena_next;
+        if clock + self.width * 4 > self.arena + CLOCK_ARENA {
+            self.exhausted = true;
+            return index;
+        }
+        self.arena_next += (self.width * 4 + 15) & !15;
+        let old_width = if object.run == self.run {
+            object.width as usize
+        } else {
+            0
+        };
+        if object.run != self.run {
+            self.objects_used += 1;
+        }
+        for column in 0..self.width {
+            // SAFETY: inside the arena, and inside the old clock.
+            unsafe {
+                let value = if column < old_width {
+                    *(object.clock as *const u32).add(column)
+                } else {
+                    0
+                };
+                *(clock as *mut u32).add(column) = value;
+            }
+        }
+        self.objects[index] = Object {
+            address,
+            clock,
+            run: self.run,
+            width,
+        };
+        index
+    }
+
+    /// An atomic load by `slot`, or the reading half of a read-modify-write.
+    #[inline(always)]
+    pub fn load(&mut self, slot: usize, address: usize, memory_order: u32) {
+        let object = self.objects[self.place(address)];
+        if object.run != self.run {
+            return;
+        }
+        let row = if order::acquires(memory_order) {
+            self.threads
+        } else {
+            self.acquirable
+        };
+        self.merge_row(
+            Self::word(row, slot, 0),
+            object.clock as *const u32,
+            object.width as usize,
+        );
+    }
+
+    /// An atomic store, which ends an earlier release sequence.
+    #[inline(always)]
+    pub fn store(&mut self, slot: usize, address: usize, memory_order: u32) {
+        let releases = order::releases(memory_order);
+        if !releases
+            && !self.has_released[slot]
+            && self.objects[self.place(address)].run != self.run
+        {
+            return;
+        }
+        let index = self.object(address);
+        if self.exhausted {
+            return;
+        }
+        let clock = self.objects[index].clock as *mut u32;
+        for column in 0..self.width {
+            // SAFETY: inside the object's clock and the matrices.
+            unsafe {
+                *clock.add(column) = if releases {
+                    *Self::word(self.threads, slot, column)
+                } else if self.has_released[slot] {
+                    *Self::word(self.released, slot, column)
+                } else {
+                    0
+                };
+            }
+        }
+        if releases {
+            self.tick(slot);
+        }
+    }
+
+    /// The writing half of a read-modify-write, which continues a release sequence.
+    #[inline(always)]
+    pub fn modify(&mut self, slot: usize, address: usize, memory_order: u32) {
+        let releases = order::releases(memory_order);
+        if !releases && !self.has_released[slot] {
+            return;
+        }
+        let index = self.object(address);
+        if self.exhausted {
+            return;
+        }
+        let clock = self.objects[index].clock as *mut u32;
+        let row = if releases {
+            self.threads
+        } else {
+            self.released
+        };
+        self.merge_row(clock, Self::word(row, slot, 0), self.width);
+        if releases {
+            self.tick(slot);
+        }
+    }
+
+    /// A fence.
+    pub fn fence(&mut self, slot: usize, memory_order: u32) {
+        if order::acquires(memory_order) {
+            self.merge_row(
+                Self::word(self.threads, slot, 0),
+                Self::word(self.acquirable, slot, 0),
+                self.width,
+            );
+        }
+        if order::releases(memory_order) {
+            for column in 0..self.width {
+                // SAFETY: inside the matrices.
+                unsafe {
+                    *Self::word(self.released, slot, column) =
+                        *Self::word(self.threads, slot, column)
+                };
+            }
+            self.has_released[slot] = true;
+            self.tick(slot);
+        }
+    }
+}
+
+impl Default for Clocks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Clocks;
+    use raddle_abi::hooks::order::*;
+
+    fn two_threads() -> Clocks {
+        let mut clocks = Clocks::new();
+        clocks.set_up();
+        clocks.begin(1);
+        assert_eq!(clocks.spawn(0), 1);
+        clocks
+    }
+
+    /// Thread 0 does something at its present time; has thread 1 seen it after `then`?
+    fn seen_after(then: impl FnOnce(&mut Clocks)) -> bool {
+        let mut clocks = two_threads();
+        let time = clocks.time(0);
+        then(&mut clocks);
+        clocks.has_seen(1, 0, time)
+    }
+
+    #[test]
+    fn release_and_acquire_make_an_edge_and_relaxed_does_not() {
+        assert!(seen_after(|clocks| {
+            clocks.store(0, 64, RELEASE);
+            clocks.load(1, 64, ACQUIRE);
+        }));
+        assert!(!seen_after(|clocks| {
+            clocks.store(0, 64, RELAXED);
+            clocks.load(1, 64, ACQUIRE);
+        }));
+        assert!(!seen_after(|clocks| {
+            clocks.store(0, 64, RELEASE);
+            clocks.load(1, 64, RELAXED);
+        }));
+    }
+
+    #[test]
+    fn fences_complete_relaxed_operations() {
+        assert!(seen_after(|clocks| {
+            clocks.fence(0, RELEASE);
+            clocks.store(0, 64, RELAXED);
+            clocks.load(1, 64, RELAXED);
+            clocks.fence(1, ACQUIRE);
+        }));
+        assert!(!seen_after(|clocks| {
+            clocks.store(0, 64, RELAXED);
+            clocks.fence(0, RELEASE);
+            clocks.load(1, 64, RELAXED);
+            clocks.fence(1, ACQUIRE);
+        }));
+    }
+
+    #[test]
+    fn only_read_modify_writes_continue_a_release_sequence() {
+        assert!(seen_after(|clocks| {
+            clocks.store(0, 64, RELEASE);
+            clocks.load(0, 64, RELAXED);
+            clocks.modify(0, 64, RELAXED);
+            clocks.load(1, 64, ACQUIRE);
+        }));
+        assert!(!seen_after(|clocks| {
+            clocks.store(0, 64, RELEASE);
+            clocks.store(0, 64, RELAXED);
+            clocks.load(1, 64, ACQUIRE);
+        }));
+    }
+
+    #[test]
+    fn spawn_and_join_order_threads() {
+        let mut clocks = two_threads();
+        let time = clocks.time(1);
+        assert!(!clocks.has_seen(0, 1, time));
+        clocks.join(0, 1);
+        assert!(clocks.has_seen(0, 1, time));
+        assert_eq!(clocks.spawn(0), 1, "a joined thread's slot is used again");
+        assert!(clocks.time(1) > time);
+    }
+
+    #[test]
+    fn many_objects_and_threads_fit() {
+        let mut clocks = two_threads();
+        for thread in 0..300 {
+            clocks.spawn(thread % 2);
+        }
+        for object in 0..20_000 {
+            clocks.store(object % 300, 64 + object * 8, RELEASE);
+        }
+        let time = clocks.time(7) - 1;
+        clocks.load(1, 64 + 307 * 8, ACQUIRE);
+        assert!(clocks.has_seen(1, 7, 1) && time > 1 && !clocks.exhausted);
+    }
+}

@@ -1,0 +1,72 @@
+//! Fatal signals and `abort`.
+
+use crate::arch::Interrupted;
+use crate::findings::Record;
+use crate::host::{self, End};
+use crate::stack::{self, Frames};
+use crate::world::world;
+use raddle_abi::finding::{Kind, Step};
+use raddle_abi::site::Operation;
+
+fn write(signal: u64, address: u64, frames: &Frames) {
+    let execution = &world().execution;
+    let thread = execution.current;
+    let site = execution
+        .threads
+        .get(thread)
+        .map_or(0, |thread| thread.site);
+    let place = frames
+        .as_slice()
+        .first()
+        .copied()
+        .unwrap_or(u64::from(site));
+    let key = super::key(Kind::Crash, place, signal);
+    let Some(mut record) = Record::begin(Kind::Crash, key, [signal, address]) else {
+        return;
+    };
+    record.step(
+        Step {
+            site,
+            operation: Operation::Unknown as u16,
+            thread: thread as u16,
+            address,
+            len: 0,
+            frames: 0,
+        },
+        frames.as_slice(),
+    );
+    // An abort often follows a panic (in a destructor, or one that may not unwind).
+    for panic in &world().execution.panics {
+        record.step(
+            Step {
+                site: panic.site,
+                operation: Operation::Panic as u16,
+                thread: panic.thread,
+                address: 0,
+                len: 0,
+                frames: 0,
+            },
+            &panic.frames,
+        );
+    }
+    record.commit();
+}
+
+/// A fatal signal interrupted the program during an execution.
+pub fn by_signal(signal: u64, address: u64, context: &Interrupted) -> ! {
+    let frames = stack::of_interrupted(context);
+    write(signal, address, &frames);
+    host::end(End::Crashed)
+}
+
+/// The program called `abort`.
+pub fn by_abort() -> ! {
+    let frames = stack::of_running();
+    write(crate::arch::signal::SIGABRT as u64, 0, &frames);
+    host::end(End::Crashed)
+}
+
+/// A forked execution died without a word.
+pub fn report_death(signal: u32) {
+    write(u64::from(signal), 0, &Frames::EMPTY);
+}

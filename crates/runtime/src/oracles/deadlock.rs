@@ -1,0 +1,154 @@
+//! Deadlocks: global ones, where nobody can run, and wait cycles among some threads.
+//!
+//! Who holds which lock is known from the lock functions (the table in `instrument`), who
+//! wants one too. A thread that merely waits at the end of the program is no finding: thread
+//! pools do that by design.
+
+use crate::findings::Record;
+use crate::stack;
+use crate::thread::State;
+use crate::world::world;
+use alloc::vec::Vec;
+use raddle_abi::finding::{Kind, Wait};
+use raddle_abi::site::Operation;
+
+/// Threads that hold `lock`.
+fn holders(lock: usize) -> Vec<u32> {
+    let held = &world().execution.held;
+    held.iter()
+        .filter(|held| held.lock == lock)
+        .map(|held| u32::from(held.thread))
+        .collect()
+}
+
+/// Threads without which `thread` cannot go on: holders of the lock it wants, or the thread
+/// it joins. Empty if it can run or may be woken by anybody.
+fn waits_for(number: usize) -> Vec<u32> {
+    let thread = &world().execution.threads[number];
+    if thread.state != State::Blocked || thread.wait.deadline != u64::MAX {
+        return Vec::new();
+    }
+    if thread.wait.operation == Operation::Join {
+        return alloc::vec![thread.wait.object as u32];
+    }
+    if thread.wants != 0 {
+        holders(thread.wants)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Threads that are part of a wait cycle.
+fn in_cycles() -> Vec<bool> {
+    let count = world().execution.threads.len();
+    let edges: Vec<Vec<u32>> = (0..count).map(waits_for).collect();
+    (0..count)
+        .map(|start| {
+            let mut seen = alloc::vec![false; count];
+            let mut open: Vec<u32> = edges[start].clone();
+            while let Some(next) = open.pop() {
+                let next = next as usize;
+                if next == start {
+                    return true;
+                }
+                if next < count && !seen[next] {
+                    seen[next] = true;
+                    open.extend_from_slice(&edges[next]);
+                }
+            }
+            false
+        })
+        .collect()
+}
+
+fn write(cycles: &[bool], only_cycles: bool) {
+    let execution = &world().execution;
+    let involved: Vec<usize> = (0..execution.threads.len())
+        .filter(|number| execution.threads[*number].state == State::Blocked)
+        .filter(|number| !only_cycles || cycles[*number])
+        .collect();
+    // Two deadlocks are the same if the same calls wait; their order does not matter.
+    let frames: Vec<_> = involved
+        .iter()
+        .map(|number| stack::of_thread(*number))
+        .collect();
+    let key = frames.iter().fold(0, |key: u64, frames| {
+        key ^ frames
+            .as_slice()
+            .iter()
+            .fold(0, |hash: u64, frame| hash.rotate_left(9) ^ frame)
+    });
+    let Some(mut record) =
+        Record::begin(Kind::Deadlock, super::key(Kind::Deadlock, key, 0), [0, 0])
+    else {
+        return;
+    };
+    for (number, frames) in involved.into_iter().zip(&frames) {
+        let execution = &world().execution;
+        let thread = &execution.threads[number];
+        let is_lock = thread.wants != 0;
+        let object = if is_lock {
+            thread.wants
+        } else {
+            thread.wait.object
+        };
+        let lost = execution
+            .lost_wakes
+            .iter()
+            .rev()
+            .find(|lost| lost.object == thread.wait.object);
+        let lost = lost.filter(|_| !is_lock && thread.wait.operation == Operation::FutexWait);
+        let holders = if thread.wait.operation == Operation::Join {
+            alloc::vec![thread.wait.object as u32]
+        } else if is_lock {
+            holders(object)
+        } else {
+            Vec::new()
+        };
+        record.wait(
+            Wait {
+                thread: number as u16,
+                operation: thread.wait.operation as u16,
+                site: thread.wait.site,
+                object: object as u64,
+                is_lock: u32::from(is_lock),
+                in_cycle: u32::from(cycles[number]),
+                lost_wake_thread: lost.map_or(0, |lost| u32::from(lost.thread) + 1),
+                lost_wake_site: lost.map_or(0, |lost| lost.site),
+                holders: 0,
+                frames: 0,
+            },
+            &holders,
+            frames.as_slice(),
+        );
+    }
+    record.commit();
+}
+
+/// Nobody can run, and nobody waits for a time.
+pub fn everybody_waits() {
+    write(&in_cycles(), false);
+}
+
+/// The program has ended well, or runs for ever: is there a cycle among its other threads?
+/// True if there was one.
+pub fn at_exit() -> bool {
+    let blocked =
+        |thread: &crate::thread::Thread| thread.state == State::Blocked && thread.wants != 0;
+    if world()
+        .execution
+        .threads
+        .iter()
+        .filter(|thread| blocked(thread))
+        .count()
+        < 1
+    {
+        return false;
+    }
+    let cycles = in_cycles();
+    let found = cycles.contains(&true);
+    if found {
+        write(&cycles, true);
+    }
+    found
+}

@@ -1,0 +1,120 @@
+//! Records every event of an execution, with stacks, for a replay that is to be explained.
+
+use crate::global::Global;
+use crate::shared::shared;
+use crate::stack;
+use crate::world::world;
+use alloc::collections::BTreeMap;
+use core::sync::atomic::Ordering;
+use raddle_abi::control::{EVENTS_OFFSET, EVENTS_SIZE, STACKS_OFFSET, STACKS_SIZE};
+use raddle_abi::record::{RawEvent, flags};
+use raddle_abi::site::{Operation, SiteId};
+
+struct Recorder {
+    /// Hash of a stack to its place.
+    stacks: BTreeMap<u64, u32>,
+    /// Thread of the last event.
+    last_thread: u16,
+    /// Point of the last event.
+    last_point: u64,
+}
+
+static RECORDER: Global<Recorder> = Global::new(Recorder {
+    stacks: BTreeMap::new(),
+    last_thread: 0,
+    last_point: u64::MAX,
+});
+
+/// Starts an empty recording.
+pub fn begin() {
+    let recorder = RECORDER.get();
+    recorder.stacks.clear();
+    recorder.last_thread = 0;
+    recorder.last_point = u64::MAX;
+    let control = shared().control();
+    control.events.store(0, Ordering::Relaxed);
+    control.stacks.store(0, Ordering::Relaxed);
+    control.record_overflow.store(0, Ordering::Relaxed);
+}
+
+/// Records an event of the running thread, if the plan asks for it.
+#[inline(always)]
+pub fn event(operation: Operation, address: u64, value: u64, len: u32, order: u16, site: SiteId) {
+    let world = world();
+    if world.orders.record && world.running {
+        write(operation, address, value, len, order, site);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn write(operation: Operation, address: u64, value: u64, len: u32, order: u16, site: SiteId) {
+    let control = shared().control();
+    let count = control.events.load(Ordering::Relaxed) as usize;
+    if (count + 1) * core::mem::size_of::<RawEvent>() > EVENTS_SIZE {
+        control.record_overflow.store(1, Ordering::Relaxed);
+        return;
+    }
+    let stack = intern_stack();
+    let execution = &world().execution;
+    let recorder = RECORDER.get();
+    let mut bits = 0;
+    if execution.point != recorder.last_point {
+        bits |= flags::POINT;
+    }
+    if execution.current as u16 != recorder.last_thread {
+        bits |= flags::SWITCHED;
+    }
+    recorder.last_point = execution.point;
+    recorder.last_thread = execution.current as u16;
+    let place = shared().at(EVENTS_OFFSET) as *mut RawEvent;
+    // SAFETY: inside the events area.
+    unsafe {
+        place.add(count).write(RawEvent {
+            operation: operation as u16,
+            thread: execution.current as u16,
+            site,
+            address,
+            value,
+            len,
+            order,
+            flags: bits,
+            stack,
+            point: execution.point as u32,
+        });
+    }
+    control.events.store(count as u32 + 1, Ordering::Release);
+}
+
+/// Stores the running thread's stack once and returns its place + 1.
+fn intern_stack() -> u32 {
+    let frames = stack::of_running();
+    let frames = frames.as_slice();
+    let hash = frames
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, address| {
+            (hash ^ address).wrapping_mul(0x0100_0000_01b3)
+        });
+    let recorder = RECORDER.get();
+    if let Some(place) = recorder.stacks.get(&hash) {
+        return *place;
+    }
+    let control = shared().control();
+    let used = control.stacks.load(Ordering::Relaxed) as usize;
+    if used + 8 * (frames.len() + 1) > STACKS_SIZE {
+        control.record_overflow.store(1, Ordering::Relaxed);
+        return 0;
+    }
+    let place = (shared().at(STACKS_OFFSET) + used) as *mut u64;
+    // SAFETY: inside the stacks area.
+    unsafe {
+        place.write(frames.len() as u64);
+        core::ptr::copy_nonoverlapping(frames.as_ptr(), place.add(1), frames.len());
+    }
+    control
+        .stacks
+        .store((used + 8 * (frames.len() + 1)) as u32, Ordering::Release);
+    let index = (used / 8) as u32 + 1;
+    recorder.stacks.insert(hash, index);
+    index
+}

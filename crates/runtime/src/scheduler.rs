@@ -1,0 +1,248 @@
+//! Scheduling points, blocking and waking.
+//!
+//! Exactly one fiber runs. At every point the strategy picks the next one; wherever its pick
+//! is not the default of [`default_pick`], the decision is noted down in the shared memory,
+//! so that the schedule survives any crash.
+
+use crate::arch;
+use crate::clock;
+use crate::host::{self, End};
+use crate::oracles::{deadlock, livelock};
+use crate::record;
+use crate::shared::shared;
+use crate::thread::{State, Wait};
+use crate::world::world;
+use raddle_abi::plan::Decision;
+use raddle_abi::site::{Operation, SiteId};
+use raddle_schedule::strategy::{Pending, View, default_pick};
+
+/// A scheduling point before an operation of the running thread.
+#[inline(always)]
+pub fn point(operation: Operation, write: bool, address: usize, site: SiteId) {
+    step(operation, write, address, site, false);
+}
+
+/// The running thread gives way to others.
+pub fn yield_now(site: SiteId) {
+    let execution = &mut world().execution;
+    execution.yields += 1;
+    // Everybody who can run only spins, or there is nobody else: time passes.
+    if execution.enabled.len() <= 1 || execution.yields as usize > 2 * execution.enabled.len() {
+        execution.yields = 0;
+        clock::jump(execution);
+    }
+    step(Operation::Yield, false, 0, site, true);
+}
+
+#[inline(always)]
+fn step(operation: Operation, write: bool, address: usize, site: SiteId, yielded: bool) {
+    let world = world();
+    let execution = &mut world.execution;
+    let current = execution.current;
+    if !yielded {
+        execution.yields = 0;
+    }
+    execution.pending[current] = Pending {
+        operation,
+        write,
+        address,
+        site,
+        site_key: if world.orders.site_keys {
+            site_key(site)
+        } else {
+            0
+        },
+    };
+    execution.hash = mix(
+        execution.hash,
+        (current as u64) << 40 | (operation as u64) << 32 | u64::from(site),
+    );
+    if !world.running {
+        // Before the start of executions: threads run one after the other.
+        if yielded {
+            pick_serially();
+        }
+        return;
+    }
+    if execution.enabled.len() == 1 && !world.orders.site_keys {
+        count_point();
+        world.execution.steps[current] += 1;
+        return;
+    }
+    pick_and_switch(yielded);
+}
+
+/// Key of a site in the program's image.
+pub fn site_key(site: SiteId) -> u64 {
+    if site == 0 {
+        return 0;
+    }
+    // SAFETY: a site id is the address of a site record of the executable.
+    unsafe { (*(site as usize as *const raddle_abi::site::Site)).key }
+}
+
+#[inline(always)]
+fn mix(hash: u64, value: u64) -> u64 {
+    (hash.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95)
+}
+
+#[inline(always)]
+fn count_point() {
+    let world = world();
+    let execution = &mut world.execution;
+    execution.point += 1;
+    shared().heartbeat(execution.point);
+    if execution.point >= world.orders.max_points {
+        livelock::check();
+    }
+}
+
+#[inline(always)]
+fn pick_and_switch(yielded: bool) {
+    count_point();
+    let world = world();
+    let execution = &mut world.execution;
+    let current = execution.current;
+    let view = View {
+        current,
+        current_enabled: execution.threads[current].state == State::Ready,
+        enabled: &execution.enabled,
+        pending: &execution.pending,
+        steps: &execution.steps,
+        point: execution.point - 1,
+        yielded,
+    };
+    let default = default_pick(&view);
+    let next = if execution.fair {
+        view.enabled_after(current)
+    } else {
+        match &mut world.orders.strategy {
+            Some(strategy) => strategy.pick(&view),
+            None => default,
+        }
+    };
+    if next != default {
+        shared().note_decision(Decision {
+            from: current as u16,
+            to: next as u16,
+            step: execution.steps[current],
+            site: execution.pending[current].site,
+            point: (execution.point - 1) as u32,
+        });
+    }
+    execution.steps[next] += 1;
+    switch_to(next);
+}
+
+fn pick_serially() {
+    let execution = &mut world().execution;
+    let view = View {
+        current: execution.current,
+        current_enabled: execution.threads[execution.current].state == State::Ready,
+        enabled: &execution.enabled,
+        pending: &execution.pending,
+        steps: &execution.steps,
+        point: 0,
+        yielded: true,
+    };
+    let next = default_pick(&view);
+    switch_to(next);
+}
+
+#[inline(always)]
+fn switch_to(next: usize) {
+    let execution = &mut world().execution;
+    let current = execution.current;
+    if next == current {
+        return;
+    }
+    execution.switches += 1;
+    execution.current = next;
+    let save: *mut usize = &mut execution.threads[current].sp;
+    let target = &execution.threads[next];
+    // SAFETY: `target` was saved by a switch, or prepared at its creation. `threads` may move
+    // while other fibers run, but `save` is written before anything else happens.
+    unsafe { arch::switch_fiber(save, target.sp, target.fs) };
+}
+
+/// Blocks the running thread until somebody wakes it. True if its time ran out instead.
+pub fn block(wait: Wait) -> bool {
+    let execution = &mut world().execution;
+    let current = execution.current;
+    execution.sequence += 1;
+    let sequence = execution.sequence;
+    let thread = &mut execution.threads[current];
+    thread.state = State::Blocked;
+    thread.timed_out = false;
+    thread.wait = Wait { sequence, ..wait };
+    execution.progress = execution.point;
+    execution.disable(current);
+    execution.pending[current] = Pending {
+        operation: wait.operation,
+        write: true,
+        address: wait.object,
+        site: wait.site,
+        site_key: site_key(wait.site),
+    };
+    record::event(wait.operation, wait.object as u64, 0, 0, 0, wait.site);
+    run_others();
+    let thread = &mut world().execution.threads[current];
+    thread.wait = Wait::NONE;
+    thread.timed_out
+}
+
+/// Lets others run after the running thread blocked or ended.
+pub fn run_others() {
+    loop {
+        let world = world();
+        let execution = &mut world.execution;
+        if !execution.enabled.is_empty() {
+            break;
+        }
+        if clock::jump(execution) {
+            continue;
+        }
+        deadlock::everybody_waits();
+        host::end(End::Abandoned);
+    }
+    let world = world();
+    if world.running {
+        pick_and_switch(false);
+    } else {
+        let next = usize::from(world.execution.enabled[0]);
+        switch_to(next);
+    }
+}
+
+/// Makes a blocked thread able to run.
+pub fn wake(number: usize) {
+    let execution = &mut world().execution;
+    execution.progress = execution.point;
+    execution.threads[number].state = State::Ready;
+    execution.enable(number);
+}
+
+/// Wakes up to `count` threads that wait on `object` with one of `bits`, first come, first
+/// served. Returns how many.
+pub fn wake_waiters(operation: Operation, object: usize, count: u32, bits: u32) -> u32 {
+    let mut woken = 0;
+    while woken < count {
+        let execution = &world().execution;
+        let first = execution
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(_, thread)| {
+                thread.state == State::Blocked
+                    && thread.wait.operation == operation
+                    && thread.wait.object == object
+                    && thread.wait.bits & bits != 0
+            })
+            .min_by_key(|(_, thread)| thread.wait.sequence)
+            .map(|(number, _)| number);
+        let Some(number) = first else { break };
+        wake(number);
+        woken += 1;
+    }
+    woken
+}

@@ -1,0 +1,90 @@
+//! Call stacks by frame pointers, which all instrumented code keeps.
+
+use crate::arch;
+use crate::world::world;
+
+/// Most frames that are taken.
+pub const MAX_FRAMES: usize = 48;
+
+/// Return addresses, innermost first. Only those inside the executable (below 4 GiB) are kept.
+pub struct Frames {
+    addresses: [u64; MAX_FRAMES],
+    count: usize,
+}
+
+impl Frames {
+    /// No frames.
+    pub const EMPTY: Self = Self {
+        addresses: [0; MAX_FRAMES],
+        count: 0,
+    };
+
+    /// The addresses.
+    pub fn as_slice(&self) -> &[u64] {
+        &self.addresses[..self.count]
+    }
+
+    /// Puts an address in front of the walk (an interrupted instruction).
+    pub fn push(&mut self, address: u64) {
+        if self.count < MAX_FRAMES && address != 0 && address < 1 << 32 {
+            self.addresses[self.count] = address;
+            self.count += 1;
+        }
+    }
+
+    fn walk(&mut self, mut frame: usize, stack: (usize, usize)) {
+        for _ in 0..4 * MAX_FRAMES {
+            if frame & 7 != 0 || frame < stack.0 || frame + 16 > stack.1 {
+                return;
+            }
+            // SAFETY: two words inside the thread's stack.
+            let (caller, address) =
+                unsafe { (*(frame as *const usize), *((frame + 8) as *const u64)) };
+            self.push(address);
+            if caller <= frame {
+                return;
+            }
+            frame = caller;
+        }
+    }
+}
+
+/// The stack of the running thread from the calling function's caller on.
+#[inline(never)]
+pub fn of_running() -> Frames {
+    let mut frames = Frames::EMPTY;
+    let execution = &world().execution;
+    if let Some(thread) = execution.threads.get(execution.current) {
+        frames.walk(arch::frame_pointer(), thread.stack);
+    }
+    frames
+}
+
+/// The stack of a thread that does not run.
+pub fn of_thread(number: usize) -> Frames {
+    let execution = &world().execution;
+    if number == execution.current {
+        return of_running();
+    }
+    let mut frames = Frames::EMPTY;
+    let thread = &execution.threads[number];
+    if thread.sp > thread.stack.0 && thread.sp < thread.stack.1 {
+        // SAFETY: the thread was switched out, so its registers stand at `sp`.
+        frames.walk(
+            unsafe { arch::saved_frame_pointer(thread.sp) },
+            thread.stack,
+        );
+    }
+    frames
+}
+
+/// The stack of code that a signal interrupted.
+pub fn of_interrupted(context: &arch::Interrupted) -> Frames {
+    let mut frames = Frames::EMPTY;
+    frames.push(context.instruction() as u64);
+    let execution = &world().execution;
+    if let Some(thread) = execution.threads.get(execution.current) {
+        frames.walk(context.frame_pointer(), thread.stack);
+    }
+    frames
+}

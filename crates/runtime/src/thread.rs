@@ -1,0 +1,187 @@
+//! A logical thread: a fiber with somebody's thread-local storage.
+
+use alloc::vec::Vec;
+use raddle_abi::site::{Operation, SiteId};
+
+/// Whether a thread can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It can run.
+    Ready,
+    /// It waits, see [`Thread::wait`].
+    Blocked,
+    /// It has ended.
+    Done,
+}
+
+/// What a blocked thread waits for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// What it is blocked in.
+    pub operation: Operation,
+    /// Futex address, thread number, or 0.
+    pub object: usize,
+    /// Futex bit set.
+    pub bits: u32,
+    /// Virtual time at which the wait ends by itself; `u64::MAX` for never.
+    pub deadline: u64,
+    /// Order of arrival, for first come, first served.
+    pub sequence: u64,
+    /// Where it waits.
+    pub site: SiteId,
+}
+
+impl Wait {
+    /// Waits for nothing.
+    pub const NONE: Self = Self {
+        operation: Operation::Unknown,
+        object: 0,
+        bits: !0,
+        deadline: u64::MAX,
+        sequence: 0,
+        site: 0,
+    };
+}
+
+/// What a thread has read lately without changing anything: the sign of a spin loop.
+#[derive(Clone, Copy, Debug)]
+pub struct Spin {
+    /// Site of the last atomic load or failed exchange.
+    pub site: SiteId,
+    /// Its address.
+    pub address: usize,
+    /// What it read.
+    pub value: u64,
+    /// How often in a row it read the same there.
+    pub same: u32,
+    /// Atomic operations since the thread last changed anything.
+    pub idle: u32,
+}
+
+impl Spin {
+    /// Nothing read yet.
+    pub const NONE: Self = Self {
+        site: 0,
+        address: 0,
+        value: 0,
+        same: 0,
+        idle: 0,
+    };
+
+    /// Equal reads at one site after which a loop counts as spinning.
+    const SAME: u32 = 2;
+    /// Operations without a change after which a loop over several sites does.
+    const IDLE: u32 = 64;
+
+    /// Whether the operation that is about to happen at `site` looks like one more turn of a
+    /// spin loop, so that others should go first.
+    #[inline(always)]
+    pub fn spins(&self, site: SiteId, address: usize) -> bool {
+        (self.same >= Self::SAME && self.site == site && self.address == address)
+            || self.idle >= Self::IDLE
+    }
+
+    /// An atomic operation read `value` and changed nothing.
+    #[inline(always)]
+    pub fn saw(&mut self, site: SiteId, address: usize, value: u64) {
+        self.idle += 1;
+        if self.site == site && self.address == address && self.value == value {
+            self.same += 1;
+        } else {
+            (self.site, self.address, self.value, self.same) = (site, address, value, 0);
+        }
+    }
+
+    /// The thread changed something.
+    #[inline(always)]
+    pub fn progressed(&mut self) {
+        self.same = 0;
+        self.idle = 0;
+        self.site = 0;
+    }
+}
+
+/// A logical thread. Numbers are given in order of creation and never reused in an execution.
+#[derive(Clone)]
+pub struct Thread {
+    /// Saved stack pointer while it does not run.
+    pub sp: usize,
+    /// FS base of its thread-local storage.
+    pub fs: usize,
+    /// Its stack, from lowest address to highest.
+    pub stack: (usize, usize),
+    /// Whether it can run.
+    pub state: State,
+    /// What it waits for, if blocked.
+    pub wait: Wait,
+    /// Whether its last wait ended by time.
+    pub timed_out: bool,
+    /// Nobody will join it.
+    pub detached: bool,
+    /// Somebody has joined it.
+    pub joined: bool,
+    /// Start function.
+    pub start: usize,
+    /// Argument of the start function.
+    pub argument: usize,
+    /// Its result.
+    pub result: usize,
+    /// Its `pthread_t`.
+    pub pthread: usize,
+    /// Index of the donor of its thread-local storage; `usize::MAX` for the first thread.
+    pub donor: usize,
+    /// Destructors of thread-local objects: function and object.
+    pub destructors: Vec<(usize, usize)>,
+    /// How deep it is in user code; 0 in std's own start and exit code.
+    pub user_depth: u32,
+    /// Whether it has come from std's start code to the user's.
+    pub entered: bool,
+    /// Site of the last hook.
+    pub site: SiteId,
+    /// Signs of spinning.
+    pub spin: Spin,
+    /// Lock that it is trying to get, or 0.
+    pub wants: usize,
+    /// Slot of its vector clock.
+    pub clock: u16,
+    /// The thread that started it.
+    pub parent: u16,
+    /// How often it has panicked.
+    pub panics: u32,
+}
+
+impl Thread {
+    /// A thread that can run, with nothing filled in.
+    pub const fn new() -> Self {
+        Self {
+            sp: 0,
+            fs: 0,
+            stack: (0, 0),
+            state: State::Ready,
+            wait: Wait::NONE,
+            timed_out: false,
+            detached: false,
+            joined: false,
+            start: 0,
+            argument: 0,
+            result: 0,
+            pthread: 0,
+            donor: usize::MAX,
+            destructors: Vec::new(),
+            user_depth: 1,
+            entered: true,
+            site: 0,
+            spin: Spin::NONE,
+            wants: 0,
+            clock: 0,
+            parent: 0,
+            panics: 0,
+        }
+    }
+}
+
+impl Default for Thread {
+    fn default() -> Self {
+        Self::new()
+    }
+}

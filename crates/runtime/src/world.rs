@@ -1,0 +1,128 @@
+//! The one global: what runs, by which plan, and the state of the execution under way.
+
+use crate::execution::Execution;
+use crate::global::Global;
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicU8, Ordering};
+use raddle_abi::hooks::{FLAG_PLAIN, FLAG_SYNC};
+use raddle_abi::plan::Granularity;
+use raddle_schedule::strategy::Strategy;
+
+/// The byte that inlined hooks test.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub static __raddle_flags: AtomicU8 = AtomicU8::new(0);
+
+/// Site of the call that is about to be made, as the `AT` hook stored it.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub static mut __raddle_at_site: usize = 0;
+
+/// What the plan asks for, unpacked.
+pub struct Orders {
+    /// Picks the next thread; absent before the first plan.
+    pub strategy: Option<Box<dyn Strategy>>,
+    /// Whether the strategy reads site keys.
+    pub site_keys: bool,
+    /// Points after which an execution goes on fairly.
+    pub max_points: u64,
+    /// Detect data races.
+    pub race: bool,
+    /// Report races with volatile accesses.
+    pub volatile_race: bool,
+    /// Where scheduling points stand.
+    pub granularity: Granularity,
+    /// Record events.
+    pub record: bool,
+}
+
+/// Global state of the runtime.
+pub struct World {
+    /// Threads are fibers: true from the program's `main` on.
+    pub live: bool,
+    /// An execution is under way: strategy and oracles work.
+    pub running: bool,
+    /// Sections in which nothing may be scheduled, nested.
+    pub off: u32,
+    /// The host's saved stack pointer.
+    pub host_sp: usize,
+    /// The host's FS base.
+    pub host_fs: usize,
+    /// The plan.
+    pub orders: Orders,
+    /// The execution under way.
+    pub execution: Execution,
+}
+
+static WORLD: Global<World> = Global::new(World {
+    live: false,
+    running: false,
+    off: 0,
+    host_sp: 0,
+    host_fs: 0,
+    orders: Orders {
+        strategy: None,
+        site_keys: false,
+        max_points: u64::MAX,
+        race: false,
+        volatile_race: false,
+        granularity: Granularity::Sync,
+        record: false,
+    },
+    execution: Execution::new(),
+});
+
+/// The global state. See [`Global`] for the rule about holding on to it.
+#[inline(always)]
+pub fn world() -> &'static mut World {
+    WORLD.get()
+}
+
+/// Whether threads are fibers and may be switched now.
+#[inline(always)]
+pub fn live() -> bool {
+    let world = world();
+    world.live && world.off == 0
+}
+
+/// Sets the hooks' flags to what the plan wants.
+pub fn arm() {
+    let world = world();
+    let mut flags = 0;
+    if world.running && world.off == 0 {
+        flags |= FLAG_SYNC;
+        if world.orders.race
+            || world.orders.record
+            || world.orders.granularity == Granularity::Access
+        {
+            flags |= FLAG_PLAIN;
+        }
+    }
+    __raddle_flags.store(flags, Ordering::Relaxed);
+}
+
+/// Runs `section` with hooks off: libc holds a lock, or a signal handler runs.
+pub fn without_hooks<T>(section: impl FnOnce() -> T) -> T {
+    world().off += 1;
+    arm();
+    let result = section();
+    world().off -= 1;
+    arm();
+    result
+}
+
+/// Takes the site that the `AT` hook left.
+pub fn take_at_site() -> u32 {
+    // SAFETY: one OS thread.
+    unsafe {
+        let site = __raddle_at_site as u32;
+        __raddle_at_site = 0;
+        if site != 0 {
+            return site;
+        }
+    }
+    let world = world();
+    world
+        .execution
+        .threads
+        .get(world.execution.current)
+        .map_or(0, |thread| thread.site)
+}
