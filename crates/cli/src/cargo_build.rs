@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -20,6 +20,7 @@ use crate::interrupt::StopFlag;
 use crate::metadata::{Metadata, cargo};
 use crate::personality;
 use crate::runner_record::{self, RunnerRecord};
+use crate::settings::cores;
 use crate::toolchain::{TARGET, Toolchain};
 
 /// Cargo's variable for the runner of our target.
@@ -91,8 +92,8 @@ pub(crate) struct CargoBuild<'a> {
     pub cache: &'a Cache,
     /// The user's configuration of cargo.
     pub config: &'a CargoConfig,
-    /// Modules instrumented at a time.
-    pub build_jobs: usize,
+    /// Jobs of cargo and modules instrumented at a time, if the user says how many.
+    pub build_jobs: Option<usize>,
     /// Set when the user wants to stop.
     pub stop: &'a StopFlag,
 }
@@ -197,9 +198,15 @@ impl CargoBuild<'_> {
             .env(env::CACHE_DIR, self.cache.objects())
             .env(env::SYSROOT, &self.toolchain.sysroot)
             .env(env::LINK_REPORTS, self.link_reports())
-            .env(env::BUILD_JOBS, self.build_jobs.to_string())
+            .env(
+                env::BUILD_JOBS,
+                self.build_jobs.unwrap_or_else(cores).to_string(),
+            )
             .env_remove(env::REAL_LINKER)
             .env_remove(env::REAL_WRAPPER);
+        if let Some(jobs) = self.build_jobs {
+            command.args(["--jobs", &jobs.to_string()]);
+        }
         if let Some(wrapper) = self.config.program("rustc-wrapper", "RUSTC_WRAPPER") {
             command.env(env::REAL_WRAPPER, wrapper);
         }
@@ -216,16 +223,10 @@ impl CargoBuild<'_> {
             .context("cannot run cargo")
             .or_exit(Exit::Unsupported)?;
         let stdout = child.stdout.take().expect("stdout was asked for");
-        let mut artifacts = Vec::new();
-        for line in BufReader::new(stdout).lines() {
-            let line = line
-                .context("cannot read from cargo")
-                .or_exit(Exit::Unsupported)?;
-            // Lines that are no messages come from build scripts and are none of our business.
-            if let Ok(Message::CompilerArtifact(artifact)) = serde_json::from_str(&line) {
-                artifacts.push(artifact);
-            }
-        }
+        let artifacts = self.stop.ending(child.id(), || read_artifacts(stdout));
+        let artifacts = artifacts
+            .context("cannot read from cargo")
+            .or_exit(Exit::Unsupported)?;
         let status = child
             .wait()
             .context("cannot wait for cargo")
@@ -265,6 +266,17 @@ impl CargoBuild<'_> {
             .with_context(|| format!("cannot read {}", directory.display()))
             .or_exit(Exit::Unsupported)
     }
+}
+
+fn read_artifacts(messages: impl Read) -> io::Result<Vec<Artifact>> {
+    let mut artifacts = Vec::new();
+    for line in BufReader::new(messages).lines() {
+        // Lines that are no messages come from build scripts and are none of our business.
+        if let Ok(Message::CompilerArtifact(artifact)) = serde_json::from_str(&line?) {
+            artifacts.push(artifact);
+        }
+    }
+    Ok(artifacts)
 }
 
 /// Brings messages and records of the same executables together.

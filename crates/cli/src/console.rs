@@ -1,6 +1,6 @@
 //! Chooses how events are shown, and turns the campaign's events into those of reports.
 
-use std::io::{self, IsTerminal, Stderr, Stdout};
+use std::io::{self, IsTerminal, Stderr, Stdout, Write};
 
 use raddle_campaign as campaign;
 use raddle_report::{
@@ -124,6 +124,7 @@ fn test_report(result: campaign::TestResult) -> TestReport {
 /// The last word of a command that failed.
 pub(crate) fn print_error(failure: &Failure) {
     if let Some(error) = &failure.error {
-        eprintln!("error: {error:#}");
+        // Nobody may be reading; then there is nobody to tell.
+        let _ = writeln!(io::stderr(), "error: {error:#}");
     }
 }

@@ -1,6 +1,7 @@
 //! Exit codes, and errors that know theirs.
 
 use std::fmt::Display;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Every way in which the tool ends. Part of the public interface.
@@ -88,7 +89,9 @@ impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
 /// that the program under test is broken.
 pub(crate) fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
-        eprintln!(
+        // Nobody may be reading; then there is nobody to tell.
+        let _ = writeln!(
+            std::io::stderr(),
             "error: this is a bug in raddle, please report it: {panic}\n{}",
             std::backtrace::Backtrace::capture()
         );

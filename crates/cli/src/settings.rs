@@ -32,7 +32,7 @@ pub(crate) struct RunOptions {
     /// Worker processes at a time [default: number of cores]
     #[arg(short, long, value_name = "N", env = "RADDLE_JOBS")]
     pub jobs: Option<Count>,
-    /// Modules instrumented at a time while linking [default: number of cores]
+    /// Jobs of cargo, and modules instrumented at a time while linking [default: number of cores]
     #[arg(long, value_name = "N", env = "RADDLE_BUILD_JOBS")]
     pub build_jobs: Option<Count>,
     /// Where threads may be switched [default: racy]
@@ -109,9 +109,9 @@ impl RunOptions {
         }
     }
 
-    /// Modules instrumented at a time.
-    pub(crate) fn build_jobs(&self) -> usize {
-        self.build_jobs.map_or_else(cores, |count| count.0)
+    /// Jobs of cargo and modules instrumented at a time, if the user says how many.
+    pub(crate) fn build_jobs(&self) -> Option<usize> {
+        self.build_jobs.map(|count| count.0)
     }
 
     /// The campaign's options, with defaults where nothing was said.
@@ -137,7 +137,8 @@ impl RunOptions {
     }
 }
 
-fn cores() -> usize {
+/// Processors that we may use.
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, Into::into)
 }
 

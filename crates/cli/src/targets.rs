@@ -15,6 +15,9 @@ pub(crate) fn targets(
     arguments: &[String],
     stop: &StopFlag,
 ) -> Result<Vec<Target>, Failure> {
+    let mut executables: Vec<_> = executables.iter().collect();
+    // Cargo's messages come in the order in which it happened to finish.
+    executables.sort_by_cached_key(|executable| order(&executable.artifact));
     let mut targets = Vec::new();
     for executable in executables {
         stop.check()?;
@@ -33,6 +36,15 @@ pub(crate) fn targets(
         }));
     }
     Ok(targets)
+}
+
+/// Sorts as `cargo test` runs: by package, the library first, integration tests after binaries.
+fn order(artifact: &Artifact) -> (String, usize, String) {
+    let kinds = ["bin", "test", "example", "bench"];
+    let kind = kinds.iter().position(|kind| artifact.is(kind));
+    let kind = kind.map_or(0, |position| position + 1);
+    let package = artifact.package_id.clone();
+    (package, kind, artifact.target.name.clone())
 }
 
 /// The executable as a program.
