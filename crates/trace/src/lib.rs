@@ -4,12 +4,22 @@
 //! behind the `std` feature.
 #![cfg_attr(not(feature = "std"), no_std)]
 
+extern crate alloc;
+
+pub mod event;
+
+#[cfg(feature = "std")]
+pub mod binary;
 #[cfg(feature = "std")]
 pub mod decode;
 #[cfg(feature = "std")]
 pub mod finding;
 #[cfg(feature = "std")]
+mod form;
+#[cfg(feature = "std")]
 pub mod image;
+#[cfg(feature = "std")]
+pub mod naming;
 #[cfg(feature = "std")]
 pub mod outcome;
 #[cfg(feature = "std")]
@@ -17,6 +27,15 @@ pub mod plan;
 #[cfg(feature = "std")]
 pub mod program_map;
 #[cfg(feature = "std")]
+mod reparse;
+#[cfg(feature = "std")]
 pub mod runner;
 #[cfg(feature = "std")]
 pub mod site_table;
+#[cfg(feature = "std")]
+pub mod text;
+#[cfg(feature = "std")]
+mod unparse;
+
+#[cfg(all(test, feature = "std"))]
+mod format_tests;
