@@ -99,7 +99,10 @@ pub fn read(bytes: &[u8]) -> Result<Trace, BinaryError> {
         }
         Some((_, rest)) if !rest.is_empty() => {
             let problem = "something follows its end".into();
-            Err(BinaryError::Damaged { offset: bytes.len() - rest.len(), problem })
+            Err(BinaryError::Damaged {
+                offset: bytes.len() - rest.len(),
+                problem,
+            })
         }
         Some(_) => Ok(builder.finish()),
     }
