@@ -16,6 +16,9 @@ use raddle_abi::record::RawEvent;
 use raddle_abi::site::{Operation, SiteId};
 use std::collections::{BTreeMap, HashMap};
 
+/// As a raw lock event's order: held by one thread at a time.
+const EXCLUSIVE: u16 = lock::EXCLUSIVE as u16;
+
 /// What is known about a program's addresses.
 pub trait Addresses {
     /// The site with this id.
@@ -113,7 +116,7 @@ impl Naming<'_> {
                 order,
             };
         }
-        let lock_step = |step| (step, raw.order & lock::SHARED as u16 != 0);
+        let lock_step = |step| (step, raw.order != EXCLUSIVE);
         let (step, shared) = match operation {
             Operation::LockWant => lock_step(LockStep::Want),
             Operation::LockAcquire => lock_step(LockStep::Acquire),
@@ -449,6 +452,24 @@ mod tests {
              free site 5
              alloc object 3 site 1
              access kind read object 3 size 4 order acquire site 3",
+        );
+    }
+
+    #[test]
+    fn locks_and_waits_keep_their_mode_and_object() {
+        let mut shared = raw(0, Operation::LockAcquire, 1, 0x1000, 0);
+        let mut exclusive = raw(0, Operation::LockRelease, 1, 0x1008, 0);
+        (shared.order, exclusive.order) = (1, 0);
+        let wait = raw(0, Operation::FutexWait, 2, 0x1000, 0);
+        let wake = raw(0, Operation::FutexWake, 2, 0x1000, 0);
+        check(
+            vec![shared, exclusive, wait, wake],
+            "thread
+             static path \"S\"
+             lock step acquire mode shared site 1
+             lock step release offset 8 mode exclusive site 1
+             wait site 2
+             send-wake site 2",
         );
     }
 
