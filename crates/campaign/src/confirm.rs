@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use raddle_abi::plan::{Decision, Switch};
-use raddle_abi::record::flags;
 use raddle_abi::site::Operation;
 use raddle_schedule::anchor::{Passed, Spawn, anchor_threads, switches_by_site, switches_by_step};
 use raddle_schedule::minimise::minimise;
@@ -277,14 +276,11 @@ fn spawns(recording: &RawRecording) -> impl Iterator<Item = (u16, u16, u32)> {
 
 /// Scheduling points passed in a recording.
 fn points(recording: &RawRecording, explainer: &Explainer) -> Vec<Passed> {
-    let points = recording
-        .events
-        .iter()
-        .filter(|event| event.flags & flags::POINT != 0);
-    points
-        .map(|event| Passed {
-            thread: event.thread,
-            site_key: explainer.key(event.site),
+    let picks = recording.picks.iter();
+    picks
+        .map(|&(thread, site)| Passed {
+            thread,
+            site_key: explainer.key(site),
         })
         .collect()
 }

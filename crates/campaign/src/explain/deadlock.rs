@@ -35,7 +35,13 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
             (title, String::new())
         }
         (2.., _) => {
-            let title = format!("{in_cycle} threads wait for each other's locks");
+            let cycle = || waits.iter().filter(|(wait, _)| wait.in_cycle);
+            let what = if cycle().all(|(wait, _)| wait.is_lock) {
+                "each other's locks"
+            } else {
+                "each other"
+            };
+            let title = format!("{in_cycle} threads wait for {what}");
             (title, String::new())
         }
         (0, Some((wait, located, waker, wake))) => {

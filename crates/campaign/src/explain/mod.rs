@@ -85,7 +85,7 @@ impl Explainer {
                 .steps
                 .iter()
                 .take(2)
-                .map(|step| self.locator.locate(step.site, &step.frames).identity())
+                .map(|step| race::identity(&mut self.locator, step))
                 .collect(),
             _ => raw
                 .steps

@@ -22,6 +22,16 @@ pub(super) fn plain_sites(raw: &RawFinding) -> impl Iterator<Item = SiteId> {
         .map(|step| step.site)
 }
 
+/// What names an access. Only one of the two has a stack, and which one depends on their
+/// order, so the stack takes part only if the site alone does not lead to the user's code.
+pub(super) fn identity(locator: &mut Locator, step: &RawStep) -> String {
+    let located = locator.locate(step.site, &[]);
+    if located.key != 0 && located.user(false).is_some() {
+        return format!("{:016x}", located.key);
+    }
+    locator.locate(step.site, &step.frames).identity()
+}
+
 pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawRecording) -> Story {
     let accesses: Vec<(&RawStep, Located)> = raw
         .steps

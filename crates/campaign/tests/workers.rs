@@ -1,0 +1,333 @@
+//! Campaigns with workers that misbehave in every way there is.
+
+mod fake;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use raddle_campaign::{
+    Event, IgnoreRule, Options, Summary, Target, TargetKind, Verdict, find_stored, replay, run,
+};
+
+/// The worker, where this executable is started again as one; else nothing.
+#[test]
+fn fake_worker() {
+    fake::work_if_asked();
+}
+
+fn target(behaviour: &str) -> Target {
+    Target {
+        exe: std::env::current_exe().unwrap(),
+        name: "fake_worker".to_owned(),
+        target: "tests/workers".to_owned(),
+        package: "raddle-campaign".to_owned(),
+        kind: TargetKind::Test,
+        args: Vec::new(),
+        env: vec![(fake::BEHAVIOUR.into(), behaviour.into())],
+        cwd: PathBuf::from("/"),
+        ignored: false,
+    }
+}
+
+struct Run {
+    summary: Summary,
+    events: Vec<Event>,
+    options: Options,
+    _results: tempfile::TempDir,
+}
+
+impl Run {
+    fn verdict(&self) -> &Verdict {
+        &self.summary.tests[0].verdict
+    }
+
+    fn why(&self) -> &str {
+        match self.verdict() {
+            Verdict::NotTestable { why } | Verdict::NotRun { why } => why,
+            verdict => panic!("{verdict:?}"),
+        }
+    }
+
+    fn notes(&self) -> Vec<&str> {
+        let notes = self.events.iter().filter_map(|event| match event {
+            Event::Note(note) => Some(note.text.as_str()),
+            _ => None,
+        });
+        notes.collect()
+    }
+}
+
+fn check_with(behaviour: &str, change: impl FnOnce(&mut Options)) -> Run {
+    let results = tempfile::tempdir().unwrap();
+    let mut options = Options {
+        executions: 40,
+        watchdog: Duration::from_secs(1),
+        start_up: Duration::from_secs(10),
+        memory: 256 << 20,
+        minimise: 4,
+        results: results.path().to_owned(),
+        ..Options::default()
+    };
+    change(&mut options);
+    let mut events = Vec::new();
+    let targets = [target(behaviour)];
+    let summary = run(&targets, &options, &AtomicBool::new(false), &mut |event| {
+        events.push(event)
+    })
+    .unwrap();
+    Run {
+        summary,
+        events,
+        options,
+        _results: results,
+    }
+}
+
+fn check(behaviour: &str) -> Run {
+    check_with(behaviour, |_| {})
+}
+
+#[test]
+fn a_test_without_trouble_is_explored_and_has_the_same_hash_every_time() {
+    let run = check("fine");
+    assert_eq!(*run.verdict(), Verdict::Explored);
+    assert_eq!(run.summary.executions, 43);
+    assert!(run.summary.findings.is_empty());
+    let again = check("fine");
+    assert_ne!(run.summary.tests[0].hash, 0);
+    assert_eq!(run.summary.tests[0].hash, again.summary.tests[0].hash);
+}
+
+#[test]
+fn one_thread_is_not_explored() {
+    let run = check("single");
+    assert_eq!(*run.verdict(), Verdict::SingleThreaded);
+    assert_eq!(run.summary.executions, 3);
+}
+
+#[test]
+fn a_program_without_the_runtime_is_said_to_be_not_instrumented() {
+    assert!(
+        check("not instrumented")
+            .why()
+            .contains("was not instrumented")
+    );
+}
+
+#[test]
+fn a_program_that_ends_early_is_quoted() {
+    let run = check("never starts");
+    assert!(
+        run.why().contains("before the test function"),
+        "{}",
+        run.why()
+    );
+    assert!(
+        run.why().contains("cannot find the database"),
+        "{}",
+        run.why()
+    );
+}
+
+#[test]
+fn a_program_that_never_gets_ready_is_given_up() {
+    let run = check_with("hangs at start", |options| {
+        options.start_up = Duration::from_secs(1)
+    });
+    assert!(
+        run.why().contains("waits in clock_nanosleep"),
+        "{}",
+        run.why()
+    );
+}
+
+#[test]
+fn a_spin_without_hooks_is_given_up() {
+    let run = check("spins");
+    assert!(run.why().contains("it spins or computes"), "{}", run.why());
+}
+
+#[test]
+fn a_blocking_call_is_named() {
+    let run = check("blocks");
+    assert!(
+        run.why().contains("waits in clock_nanosleep"),
+        "{}",
+        run.why()
+    );
+}
+
+#[test]
+fn a_process_that_ends_itself_is_not_testable() {
+    assert!(check("exits").why().contains("exit code 5"));
+}
+
+#[test]
+fn allocation_without_end_is_ended() {
+    let run = check_with("allocates", |options| {
+        options.watchdog = Duration::from_secs(60)
+    });
+    assert!(run.why().contains("allocates without end"), "{}", run.why());
+}
+
+#[test]
+fn a_test_that_always_fails_is_not_testable() {
+    let run = check("fails");
+    assert!(
+        run.why().contains("fails without any interleaving"),
+        "{}",
+        run.why()
+    );
+    assert!(run.why().contains("no such file"), "{}", run.why());
+    assert!(run.summary.findings.is_empty());
+}
+
+#[test]
+fn runs_that_differ_are_not_testable() {
+    assert!(
+        check("differs")
+            .why()
+            .contains("runs with the same schedule differ")
+    );
+}
+
+#[test]
+fn garbage_in_the_shared_memory_does_no_harm() {
+    let run = check("garbage");
+    assert_eq!(*run.verdict(), Verdict::Explored);
+    assert!(run.summary.findings.is_empty());
+}
+
+#[test]
+fn a_worker_that_needs_fork_gets_fork() {
+    let run = check("needs fork");
+    assert_eq!(*run.verdict(), Verdict::Explored);
+    assert_eq!(run.summary.executions, 43);
+}
+
+#[test]
+fn a_crash_costs_one_execution_and_one_worker() {
+    let run = check("crashes");
+    assert_eq!(*run.verdict(), Verdict::Explored);
+    let findings = &run.summary.findings;
+    assert_eq!(findings.len(), 1);
+    assert!(findings[0].id.starts_with("crash-") && findings[0].confirmed);
+    assert_eq!(findings[0].executions, 4);
+    assert!(
+        findings[0].title.contains("SIGSEGV"),
+        "{}",
+        findings[0].title
+    );
+}
+
+#[test]
+fn a_finding_is_confirmed_stored_and_replayed() {
+    let run = check("panics");
+    let [finding] = &run.summary.findings[..] else {
+        panic!("{:?}", run.summary.findings)
+    };
+    assert!(finding.confirmed && finding.count >= 9, "{finding:?}");
+    let sent = run
+        .events
+        .iter()
+        .filter(|event| matches!(event, Event::Finding(_)));
+    assert_eq!(sent.count(), 1);
+    let stored = find_stored(&finding.id, &run.options.results).unwrap();
+    assert_eq!(
+        (stored.test.as_str(), &stored.id),
+        ("fake_worker", &finding.id)
+    );
+    let stop = AtomicBool::new(false);
+    let replayed = replay(&target("panics"), &stored, 5, &run.options, &stop).unwrap();
+    assert_eq!((replayed.runs, replayed.reproduced), (5, 5));
+    let by_path = find_stored(&stored.schedule.display().to_string(), &run.options.results);
+    assert_eq!(by_path.unwrap().id, finding.id);
+    assert!(find_stored("panic-nothing", &run.options.results).is_err());
+}
+
+#[test]
+fn what_does_not_show_again_is_no_finding() {
+    let run = check("panics once");
+    assert!(run.summary.findings.is_empty());
+    assert!(
+        run.notes()
+            .iter()
+            .any(|note| note.contains("did not show again"))
+    );
+}
+
+#[test]
+fn ignored_findings_are_told_apart() {
+    let id = check("panics").summary.findings[0].id.clone();
+    let rule = |id: &str| IgnoreRule {
+        id: Some(id.to_owned()),
+        ..IgnoreRule::default()
+    };
+    let run = check_with("panics", |options| {
+        options.ignore = vec![rule("other"), rule(&id)]
+    });
+    assert!(run.summary.findings.is_empty());
+    assert_eq!(run.summary.unused_ignores, [0]);
+    let ignored = run
+        .events
+        .iter()
+        .any(|event| matches!(event, Event::Ignored { rule: 1, .. }));
+    assert!(ignored);
+}
+
+#[test]
+fn time_limits_the_whole_run() {
+    let run = check_with("slow", |options| {
+        options.executions = 1_000_000;
+        options.time = Duration::from_secs(1);
+    });
+    assert_eq!(*run.verdict(), Verdict::Explored);
+    assert!(run.summary.seconds < 5.0, "{}", run.summary.seconds);
+}
+
+#[test]
+fn a_stopped_run_continues_where_it_was() {
+    let first = check_with("slow", |options| {
+        options.executions = 300;
+        options.time = Duration::from_millis(500);
+    });
+    let explored = first.summary.executions - 3;
+    assert!(explored < 300, "{explored}");
+    let options = Options {
+        resume: true,
+        time: Duration::from_secs(60),
+        executions: explored + 5,
+        ..first.options.clone()
+    };
+    let targets = [target("slow")];
+    let stop = AtomicBool::new(false);
+    let second = run(&targets, &options, &stop, &mut |_| {}).unwrap();
+    // The serial runs are made again; what was explored before counts and is not repeated.
+    assert_eq!(second.executions, explored + 5 + 6);
+    let third = run(&targets, &options, &stop, &mut |_| {}).unwrap();
+    assert_eq!(third.executions, second.executions);
+}
+
+#[test]
+fn what_was_not_reached_is_not_run() {
+    let results = tempfile::tempdir().unwrap();
+    let options = Options {
+        results: results.path().to_owned(),
+        ..Options::default()
+    };
+    let stop = AtomicBool::new(true);
+    let summary = run(&[target("fine")], &options, &stop, &mut |_| {}).unwrap();
+    assert!(summary.interrupted);
+    assert_eq!(summary.not_run(), 1);
+}
+
+#[test]
+fn an_unknown_strategy_is_an_error() {
+    let options = Options {
+        strategy: "luck".to_owned(),
+        ..Options::default()
+    };
+    let error = run(&[], &options, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("luck"), "{error}");
+}
