@@ -24,16 +24,20 @@ const ATTRIBUTE_BYTES: usize = 64;
 /// A sleeping thread.
 pub struct Donor {
     fs: usize,
-    /// Top of the part of its stack that a fiber may use.
-    top: usize,
+    /// Stack pointer of its sleep: a fiber uses the stack below, storage stands above.
+    frame: usize,
     pthread: usize,
     used: bool,
+    /// Not lent yet in this execution.
+    fresh: bool,
+    /// Vector clock of its last owner's end, which the next owner's start comes after.
+    last_clock: Vec<u32>,
     /// Its thread-local storage and control block as they were when it was new.
     pristine: Vec<u8>,
     born: AtomicU32,
 }
 
-static DONORS: Global<Vec<alloc::boxed::Box<Donor>>> = Global::new(Vec::new());
+static DONORS: Global<Vec<&'static mut Donor>> = Global::new(Vec::new());
 
 /// What a fiber gets from its donor.
 pub struct Loan {
@@ -47,6 +51,8 @@ pub struct Loan {
     pub top: usize,
     /// The whole stack.
     pub stack: (usize, usize),
+    /// Vector clock of the last owner's end; empty if there was none in this execution.
+    pub last_clock: Vec<u32>,
 }
 
 /// The address range of the `index`-th stack.
@@ -80,8 +86,7 @@ extern "C" fn sleep_for_ever(donor: *mut c_void) -> *mut c_void {
     // SAFETY: `create` keeps the donor alive and waits for `born`.
     let donor = unsafe { &mut *donor.cast::<Donor>() };
     donor.fs = arch::fs_base();
-    // Leaves room for this frame, which stays in use while the thread sleeps.
-    donor.top = (arch::stack_pointer() - 4096) & !63;
+    donor.frame = arch::stack_pointer();
     let all = u64::MAX;
     let word = &raw const donor.born as usize;
     // SAFETY: blocks all signals, so that they go to the carrier; then sleeps.
@@ -106,14 +111,17 @@ pub fn create() {
     }
     // Stack 0 is the first thread's.
     let (low, high) = map_stack(donors.len() + 1);
-    donors.push(alloc::boxed::Box::new(Donor {
+    // Never freed: the thread that sleeps on it never ends.
+    donors.push(alloc::boxed::Box::leak(alloc::boxed::Box::new(Donor {
         fs: 0,
-        top: 0,
+        frame: 0,
         pthread: 0,
         used: false,
+        fresh: true,
+        last_clock: Vec::new(),
         pristine: Vec::new(),
         born: AtomicU32::new(0),
-    }));
+    })));
     let Some(donor) = donors.last_mut() else {
         return;
     };
@@ -138,8 +146,7 @@ pub fn create() {
         while donor.born.load(Ordering::Acquire) == 0 {
             arch::syscall(nr::FUTEX, [&raw const donor.born as usize, 128, 0, 0, 0, 0]);
         }
-        let storage =
-            core::slice::from_raw_parts((donor.top + 8192) as *const u8, high - donor.top - 8192);
+        let storage = core::slice::from_raw_parts(donor.frame as *const u8, high - donor.frame);
         donor.pristine = storage.to_vec();
     }
 }
@@ -152,15 +159,21 @@ pub fn count() -> usize {
 /// Lends a donor that is not in use, in the state it was born in.
 pub fn lend() -> Option<Loan> {
     let donors = DONORS.get();
-    let index = donors.iter().position(|donor| !donor.used)?;
+    let unused = |fresh: bool| {
+        donors
+            .iter()
+            .position(|donor| !donor.used && donor.fresh == fresh)
+    };
+    let index = unused(true).or_else(|| unused(false))?;
     let donor = &mut donors[index];
     donor.used = true;
+    donor.fresh = false;
     let stack = stack_range(index + 1);
     // SAFETY: the upper end of the donor's stack, where its storage stands.
     unsafe {
         core::ptr::copy_nonoverlapping(
             donor.pristine.as_ptr(),
-            (donor.top + 8192) as *mut u8,
+            donor.frame as *mut u8,
             donor.pristine.len(),
         );
     }
@@ -168,15 +181,18 @@ pub fn lend() -> Option<Loan> {
         donor: index,
         fs: donor.fs,
         pthread: donor.pthread,
-        top: donor.top,
+        // Leaves room for the sleeping frame.
+        top: (donor.frame - 4096) & !63,
         stack,
+        last_clock: core::mem::take(&mut donor.last_clock),
     })
 }
 
-/// Takes a donor back.
-pub fn give_back(index: usize) {
+/// Takes a donor back from a thread that ended with this vector clock.
+pub fn give_back(index: usize, clock: Vec<u32>) {
     if let Some(donor) = DONORS.get().get_mut(index) {
         donor.used = false;
+        donor.last_clock = clock;
     }
 }
 
@@ -184,5 +200,7 @@ pub fn give_back(index: usize) {
 pub fn give_back_all_but(in_use: impl Fn(usize) -> bool) {
     for (index, donor) in DONORS.get().iter_mut().enumerate() {
         donor.used = in_use(index);
+        donor.fresh = true;
+        donor.last_clock.clear();
     }
 }

@@ -75,7 +75,7 @@ pub struct Execution {
     pub clock_reads: u32,
     /// Point of the last clock read.
     pub clock_point: u64,
-    /// Yields in a row, over all threads.
+    /// Yields, over all threads, since anything changed.
     pub yields: u32,
     /// Point at which something last changed (see the livelock oracle).
     pub progress: u64,
@@ -141,6 +141,13 @@ impl Execution {
         self.enabled.push(number as u16);
         self.alive += 1;
         number
+    }
+
+    /// Something has changed: whoever waits for a change may go on.
+    #[inline(always)]
+    pub fn changed(&mut self) {
+        self.progress = self.point;
+        self.yields = 0;
     }
 
     /// Makes a thread able to run.

@@ -137,7 +137,8 @@ pub fn allocate(state: &mut HeapState, size: usize, alignment: usize) -> Option<
     let (class, rounded) = class_of(size);
     let alignment = alignment.max(GRANULE);
     let queue = &mut state.queues[class];
-    let block = if state.kept > KEPT_BACK && queue.head != 0 && queue.head % alignment == 0 {
+    let block = if state.kept > KEPT_BACK && queue.head != 0 && queue.head.is_multiple_of(alignment)
+    {
         let block = queue.head;
         // SAFETY: a free block holds the address of the next one.
         queue.head = unsafe { *(block as *const usize) };

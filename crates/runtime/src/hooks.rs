@@ -158,7 +158,7 @@ fn after_atomic(site: *const Site, address: usize, seen: u64, changed: bool) {
     let spin = &mut execution.threads[current].spin;
     if changed {
         spin.progressed();
-        execution.progress = execution.point;
+        execution.changed();
     } else {
         spin.saw(id(site), address, seen);
     }

@@ -347,6 +347,7 @@ fn prepare(seed: u64, length: u64) {
     world.execution.point = 0;
     world.off = 0;
     host.test_value = None;
+    crate::world::take_at_site();
     let control = shared().control();
     control.seed.store(seed, Ordering::Relaxed);
     control.length.store(length, Ordering::Relaxed);

@@ -16,6 +16,9 @@ use raddle_abi::plan::Decision;
 use raddle_abi::site::{Operation, SiteId};
 use raddle_schedule::strategy::{Pending, View, default_pick};
 
+/// Yields without any change after which virtual time jumps.
+const PATIENCE: u32 = 2048;
+
 /// A scheduling point before an operation of the running thread.
 #[inline(always)]
 pub fn point(operation: Operation, write: bool, address: usize, site: SiteId) {
@@ -26,8 +29,9 @@ pub fn point(operation: Operation, write: bool, address: usize, site: SiteId) {
 pub fn yield_now(site: SiteId) {
     let execution = &mut world().execution;
     execution.yields += 1;
-    // Everybody who can run only spins, or there is nobody else: time passes.
-    if execution.enabled.len() <= 1 || execution.yields as usize > 2 * execution.enabled.len() {
+    // Everybody who can run has been spinning for long, so that time passes. Not sooner: a
+    // test that sleeps to let others finish relies on a sleep being long.
+    if execution.yields > PATIENCE {
         execution.yields = 0;
         clock::jump(execution);
     }
@@ -39,9 +43,6 @@ fn step(operation: Operation, write: bool, address: usize, site: SiteId, yielded
     let world = world();
     let execution = &mut world.execution;
     let current = execution.current;
-    if !yielded {
-        execution.yields = 0;
-    }
     execution.pending[current] = Pending {
         operation,
         write,
@@ -175,7 +176,7 @@ pub fn block(wait: Wait) -> bool {
     thread.state = State::Blocked;
     thread.timed_out = false;
     thread.wait = Wait { sequence, ..wait };
-    execution.progress = execution.point;
+    execution.changed();
     execution.disable(current);
     execution.pending[current] = Pending {
         operation: wait.operation,
@@ -217,7 +218,7 @@ pub fn run_others() {
 /// Makes a blocked thread able to run.
 pub fn wake(number: usize) {
     let execution = &mut world().execution;
-    execution.progress = execution.point;
+    execution.changed();
     execution.threads[number].state = State::Ready;
     execution.enable(number);
 }

@@ -24,20 +24,25 @@ use raddle_abi::site::Operation;
 /// 1 while system calls are dispatched.
 static SELECTOR: AtomicU8 = AtomicU8::new(0);
 
-struct Descriptors {
+struct Kernel {
     /// Opened by the execution under way, to be closed after it.
     opened: Vec<usize>,
-    available: bool,
+    /// Where this library's code stands.
+    code: (usize, usize),
 }
 
-static DESCRIPTORS: Global<Descriptors> = Global::new(Descriptors {
+static KERNEL: Global<Kernel> = Global::new(Kernel {
     opened: Vec::new(),
-    available: false,
+    code: (0, 0),
 });
 
 /// Turns dispatch on for this OS thread. False if the kernel has none.
 pub fn set_up() -> bool {
-    let (low, high) = snapshot::code_around(set_up as *const () as usize);
+    let kernel = KERNEL.get();
+    if kernel.code.1 == 0 {
+        kernel.code = snapshot::code_around(set_up as *const () as usize);
+    }
+    let (low, high) = kernel.code;
     let action = KernelSigaction {
         handler: on_call as *const () as usize,
         flags: signal::SA_SIGINFO | signal::SA_RESTORER | signal::SA_NODEFER,
@@ -63,7 +68,6 @@ pub fn set_up() -> bool {
             ],
         )
     };
-    DESCRIPTORS.get().available = result == 0;
     result == 0
 }
 
@@ -75,7 +79,7 @@ pub fn watch(on: bool) {
 
 /// Undoes what the execution did to the kernel's state.
 pub fn undo() {
-    for descriptor in DESCRIPTORS.get().opened.drain(..) {
+    for descriptor in KERNEL.get().opened.drain(..) {
         perform(nr::CLOSE, [descriptor, 0, 0, 0, 0, 0]);
     }
     for (address, bytes) in core::mem::take(&mut world().execution.mappings) {
@@ -166,7 +170,7 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
         nr::OPEN | nr::OPENAT => open(number, arguments),
         nr::CLOSE => close(a),
         nr::READ | nr::PREAD64 | nr::READV | nr::LSEEK | nr::FCNTL
-            if DESCRIPTORS.get().opened.contains(&a) =>
+            if KERNEL.get().opened.contains(&a) =>
         {
             perform(number, arguments)
         }
@@ -300,13 +304,13 @@ fn open(number: usize, arguments: [usize; 6]) -> isize {
     }
     let descriptor = perform(number, arguments);
     if descriptor >= 0 {
-        DESCRIPTORS.get().opened.push(descriptor as usize);
+        KERNEL.get().opened.push(descriptor as usize);
     }
     descriptor
 }
 
 fn close(descriptor: usize) -> isize {
-    let opened = &mut DESCRIPTORS.get().opened;
+    let opened = &mut KERNEL.get().opened;
     if let Some(place) = opened.iter().position(|open| *open == descriptor) {
         opened.swap_remove(place);
     } else {

@@ -9,12 +9,12 @@ use raddle_abi::plan::Granularity;
 use raddle_schedule::strategy::Strategy;
 
 /// The byte that inlined hooks test.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub static __raddle_flags: AtomicU8 = AtomicU8::new(0);
+#[cfg_attr(raddle_cdylib, unsafe(export_name = "__raddle_flags"))]
+pub static FLAGS: AtomicU8 = AtomicU8::new(0);
 
 /// Site of the call that is about to be made, as the `AT` hook stored it.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub static mut __raddle_at_site: usize = 0;
+#[cfg_attr(raddle_cdylib, unsafe(export_name = "__raddle_at_site"))]
+pub static mut AT_SITE: usize = 0;
 
 /// What the plan asks for, unpacked.
 pub struct Orders {
@@ -96,7 +96,7 @@ pub fn arm() {
             flags |= FLAG_PLAIN;
         }
     }
-    __raddle_flags.store(flags, Ordering::Relaxed);
+    FLAGS.store(flags, Ordering::Relaxed);
 }
 
 /// Runs `section` with hooks off: libc holds a lock, or a signal handler runs.
@@ -113,8 +113,8 @@ pub fn without_hooks<T>(section: impl FnOnce() -> T) -> T {
 pub fn take_at_site() -> u32 {
     // SAFETY: one OS thread.
     unsafe {
-        let site = __raddle_at_site as u32;
-        __raddle_at_site = 0;
+        let site = AT_SITE as u32;
+        AT_SITE = 0;
         if site != 0 {
             return site;
         }

@@ -32,8 +32,8 @@ fn allocate(bytes: usize, alignment: usize) -> *mut c_void {
         crate::syscalls::as_errno(crate::syscalls::error(crate::arch::errno::ENOMEM));
         return core::ptr::null_mut();
     };
-    if world.running && world.orders.record {
-        let site = take_at_site();
+    let site = take_at_site();
+    if world.running {
         record::event(
             Operation::Alloc,
             block as u64,
@@ -52,8 +52,8 @@ fn release(block: usize) {
         // The heap oracles judge this; here it must only do no harm.
         return;
     }
+    let site = take_at_site();
     if world.running && world.off == 0 {
-        let site = take_at_site();
         let bytes = heap::size_of(block);
         let thread = &world.execution.threads[world.execution.current];
         if world.orders.race && thread.entered {

@@ -87,9 +87,9 @@ pub unsafe extern "C" fn pthread_create(
     unsafe { *result = loan.pthread };
     let world = world();
     world.execution.add_thread(thread);
-    world.execution.progress = world.execution.point;
+    world.execution.changed();
     if world.running {
-        race::spawned(number);
+        race::spawned(number, &loan.last_clock);
         if let Some(strategy) = &mut world.orders.strategy {
             strategy.thread_started(number, parent, site_key(site));
         }
@@ -156,7 +156,7 @@ fn finish(number: usize, result: usize) -> ! {
     thread.result = result;
     thread.state = State::Done;
     execution.alive -= 1;
-    execution.progress = execution.point;
+    execution.changed();
     execution.disable(number);
     // A detached thread's donor is not lent again in this execution: nothing orders its last
     // accesses to the stack before those of the next owner.
@@ -204,11 +204,13 @@ pub unsafe extern "C" fn pthread_join(pthread: usize, result: *mut usize) -> i32
         // SAFETY: the program's variable.
         unsafe { *result = value };
     }
+    let mut clock = alloc::vec::Vec::new();
     if world().running {
+        clock = race::clock_of(number);
         race::joined(number);
         record::event(Operation::Join, number as u64, 1, 0, 0, site);
     }
-    donor::give_back(donor);
+    donor::give_back(donor, clock);
     0
 }
 

@@ -165,6 +165,26 @@ impl Clocks {
         slot
     }
 
+    /// A copy of a slot's clock.
+    pub fn row(&self, slot: usize) -> Vec<u32> {
+        // SAFETY: inside the matrix.
+        (0..self.width)
+            .map(|column| unsafe { *Self::word(self.threads, slot, column) })
+            .collect()
+    }
+
+    /// Brings a stored clock into a slot's, but for the slot's own time.
+    pub fn merge(&mut self, slot: usize, clock: &[u32]) {
+        let time = self.time(slot);
+        self.merge_row(
+            Self::word(self.threads, slot, 0),
+            clock.as_ptr(),
+            clock.len(),
+        );
+        // SAFETY: inside the matrix.
+        unsafe { *Self::word(self.threads, slot, slot) = time };
+    }
+
     /// A thread has waited for the end of another one, whose slot is free from now on.
     pub fn join(&mut self, waiter: usize, ended: usize) {
         self.merge_row(

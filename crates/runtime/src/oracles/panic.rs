@@ -21,7 +21,7 @@ pub fn begins() {
     let execution = &mut world().execution;
     let thread = execution.current;
     execution.threads[thread].panics += 1;
-    execution.progress = execution.point;
+    execution.changed();
     if execution.panics.len() < KEPT {
         execution.panics.push(Panic {
             thread: thread as u16,

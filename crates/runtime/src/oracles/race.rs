@@ -78,9 +78,11 @@ fn running_slot() -> usize {
     usize::from(execution.threads[execution.current].clock)
 }
 
-/// The running thread has started `thread`.
-pub fn spawned(thread: usize) {
-    let slot = DETECTOR.get().clocks.spawn(running_slot());
+/// The running thread has started `thread`, on a stack whose last owner ended at `last_clock`.
+pub fn spawned(thread: usize, last_clock: &[u32]) {
+    let clocks = &mut DETECTOR.get().clocks;
+    let slot = clocks.spawn(running_slot());
+    clocks.merge(slot, last_clock);
     world().execution.threads[thread].clock = slot as u16;
     own_slot(slot, thread);
 }
@@ -89,6 +91,12 @@ pub fn spawned(thread: usize) {
 pub fn joined(thread: usize) {
     let ended = usize::from(world().execution.threads[thread].clock);
     DETECTOR.get().clocks.join(running_slot(), ended);
+}
+
+/// Vector clock of a thread.
+pub fn clock_of(thread: usize) -> Vec<u32> {
+    let slot = usize::from(world().execution.threads[thread].clock);
+    DETECTOR.get().clocks.row(slot)
 }
 
 /// An atomic load.
