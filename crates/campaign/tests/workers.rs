@@ -10,12 +10,6 @@ use raddle_campaign::{
     Event, IgnoreRule, Options, Summary, Target, TargetKind, Verdict, find_stored, replay, run,
 };
 
-/// The worker, where this executable is started again as one; else nothing.
-#[test]
-fn fake_worker() {
-    fake::work_if_asked();
-}
-
 fn target(behaviour: &str) -> Target {
     Target {
         exe: std::env::current_exe().unwrap(),

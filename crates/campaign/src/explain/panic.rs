@@ -13,8 +13,9 @@ use super::{Story, in_words, stack_of, thread_in_words};
 /// Messages of panics that only pass another one on.
 const PASSED_ON: &[&str] = &[
     "a scoped thread panicked",
-    "called `Result::unwrap()` on an `Err` value: Any",
+    "on an `Err` value: Any",
     "Any { .. }",
+    "on an `Err` value: PoisonError",
 ];
 
 pub(super) fn identity(locator: &mut Locator, raw: &RawFinding) -> Vec<String> {
@@ -79,53 +80,72 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
     }
 }
 
-/// The panic to show: the first one of a thread other than the test's own if that one only
-/// passes it on, else the last one of the test's own thread, else the first at all.
+/// The panic to show: the last one, or the first that it passes on.
 fn main_panic(raw: &RawFinding) -> Option<&RawStep> {
-    let panics = || {
-        raw.steps
-            .iter()
-            .filter(|step| step.operation == Operation::Panic)
+    chosen(raw).map(|(step, _)| step)
+}
+
+/// The message of the panic to show, if the program printed it.
+fn message(raw: &RawFinding) -> Option<String> {
+    chosen(raw).and_then(|(_, message)| message)
+}
+
+fn chosen(raw: &RawFinding) -> Option<(&RawStep, Option<String>)> {
+    let panics: Vec<&RawStep> = raw
+        .steps
+        .iter()
+        .filter(|step| step.operation == Operation::Panic)
+        .collect();
+    let messages = messages(&raw.output);
+    let Some(&last) = panics.last() else {
+        return raw.steps.first().map(|step| (step, None));
     };
-    let own = panics().rfind(|step| step.thread == 0);
-    let other = panics().find(|step| step.thread != 0);
-    match (own, other) {
-        (Some(_), Some(other)) if passes_on(raw) => Some(other),
-        (Some(own), _) => Some(own),
-        (None, Some(other)) => Some(other),
-        (None, None) => raw.steps.first(),
+    let passes_on = |message: &str| {
+        PASSED_ON
+            .iter()
+            .any(|passed_on| message.contains(passed_on))
+    };
+    if messages.len() == panics.len() {
+        // The hook printed one message per panic, in the same order.
+        let last_index = panics.len() - 1;
+        let original = || {
+            let own = |index: &usize| {
+                panics[*index].thread != last.thread && !passes_on(&messages[*index])
+            };
+            (0..last_index).find(own)
+        };
+        let index = if passes_on(&messages[last_index]) {
+            original()
+        } else {
+            None
+        }
+        .unwrap_or(last_index);
+        return Some((panics[index], Some(messages[index].clone())));
+    }
+    let is_passed_on = messages.last().is_some_and(|message| passes_on(message));
+    let other = panics.iter().find(|step| step.thread != last.thread);
+    match other {
+        Some(other) if is_passed_on => Some((
+            other,
+            messages.into_iter().find(|message| !passes_on(message)),
+        )),
+        _ => Some((last, messages.into_iter().next_back())),
     }
 }
 
-fn passes_on(raw: &RawFinding) -> bool {
-    let last = raw.output.rfind("panicked at ");
-    last.is_some_and(|at| {
-        PASSED_ON
-            .iter()
-            .any(|message| raw.output[at..].contains(message))
-    })
-}
-
-/// The message of the panic to show, from what the panic hook printed.
-fn message(raw: &RawFinding) -> Option<String> {
-    let step = main_panic(raw)?;
-    // The hook prints `thread 'NAME' panicked at FILE:LINE:COLUMN:` and the message below it.
-    let reports: Vec<&str> = raw.output.split("\nthread '").collect();
-    let mut reports = reports
-        .iter()
-        .filter(|report| report.contains("panicked at "));
-    let is_passed_on = |report: &&&str| PASSED_ON.iter().any(|message| report.contains(message));
-    let report = if step.thread == 0 {
-        reports.next_back()
-    } else {
-        let mut others = reports.filter(|report| !is_passed_on(report));
-        others.next()
-    }?;
-    let (_, message) = report.split_once("panicked at ")?.1.split_once('\n')?;
-    let lines = message
-        .lines()
-        .take_while(|line| !line.starts_with("note: "));
-    Some(lines.collect::<Vec<_>>().join("\n"))
+/// What the panic hook printed: `thread 'NAME' panicked at FILE:LINE:COLUMN:` and the message
+/// below it, up to an empty line or a note.
+fn messages(output: &str) -> Vec<String> {
+    let reports = output.split("panicked at ").skip(1);
+    reports
+        .map(|report| {
+            let below = report.split_once('\n').map_or("", |(_, below)| below);
+            let lines = below.lines().take_while(|line| {
+                !line.is_empty() && !line.starts_with("note: ") && !line.starts_with("thread '")
+            });
+            lines.collect::<Vec<_>>().join("\n")
+        })
+        .collect()
 }
 
 #[cfg(test)]

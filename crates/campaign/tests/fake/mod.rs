@@ -1,5 +1,6 @@
 //! A worker that speaks the control protocol without any program under test: this very test
-//! executable, started again by the campaign.
+//! executable, started again by the campaign. It plays its part before `main`, because only
+//! then is it on the process's first thread, which is the one that the watchdog looks at.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -82,8 +83,12 @@ impl Fake {
     }
 }
 
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = work_if_asked;
+
 /// Plays the worker if this process was started as one, and never returns then.
-pub fn work_if_asked() {
+extern "C" fn work_if_asked() {
     let Ok(behaviour) = std::env::var(BEHAVIOUR) else {
         return;
     };
