@@ -4,7 +4,7 @@
 //! Everything that crosses one of these borders is defined here and nowhere else:
 //! the hooks that instrumentation inserts ([`hooks`]), the records they point at ([`site`]),
 //! the shared memory through which plans go in and results come out ([`control`]), and the
-//! environment variables that tie the pieces together ([`env`]).
+//! environment variables that tie the pieces together ([`mod@env`]).
 //!
 //! Deliberately absent: behaviour. This crate has no dependencies, allocates nothing and
 //! starts nothing, because it is compiled into the program under test.

@@ -132,6 +132,63 @@ impl Execution {
         }
     }
 
+    /// Goes back to `start`, reusing all memory. Every field is named, so that none is forgotten.
+    pub fn restart(&mut self, start: &Self) {
+        let Self {
+            current,
+            threads,
+            enabled,
+            pending,
+            steps,
+            alive,
+            point: _,
+            switches: _,
+            hash: _,
+            now,
+            clock_reads: _,
+            clock_point: _,
+            yields: _,
+            progress: _,
+            random,
+            sequence,
+            held,
+            lost_wakes,
+            panics: _,
+            keys,
+            mappings: _,
+            heap,
+            fair: _,
+            unseen_synchronisation: _,
+        } = start;
+        self.current = *current;
+        self.threads.truncate(threads.len());
+        for (mine, theirs) in self.threads.iter_mut().zip(threads) {
+            mine.clone_from(theirs);
+        }
+        refill(&mut self.enabled, enabled);
+        refill(&mut self.pending, pending);
+        refill(&mut self.steps, steps);
+        self.alive = *alive;
+        self.point = 0;
+        self.switches = 0;
+        self.hash = 0;
+        self.now = *now;
+        self.clock_reads = 0;
+        self.clock_point = 0;
+        self.yields = 0;
+        self.progress = 0;
+        self.random = *random;
+        self.sequence = *sequence;
+        refill(&mut self.held, held);
+        refill(&mut self.lost_wakes, lost_wakes);
+        self.panics.clear();
+        refill(&mut self.keys, keys);
+        self.mappings.clear();
+        self.heap.restore(heap);
+        self.fair = false;
+        self.unseen_synchronisation = false;
+    }
+
     /// Adds a thread that can run and returns its number.
     pub fn add_thread(&mut self, thread: Thread) -> usize {
         let number = self.threads.len();
@@ -163,6 +220,11 @@ impl Execution {
             self.enabled.remove(place);
         }
     }
+}
+
+fn refill<T: Copy>(vector: &mut Vec<T>, from: &[T]) {
+    vector.clear();
+    vector.extend_from_slice(from);
 }
 
 impl Default for Execution {

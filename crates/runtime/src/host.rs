@@ -342,9 +342,7 @@ fn decided_mode(asked: Reexecution) -> Reexecution {
 fn prepare(seed: u64, length: u64) {
     let host = HOST.get();
     let world = world();
-    world.execution.clone_from(&host.start);
-    world.execution.hash = 0;
-    world.execution.point = 0;
+    world.execution.restart(&host.start);
     world.off = 0;
     host.test_value = None;
     crate::world::take_at_site();

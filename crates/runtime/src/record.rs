@@ -7,7 +7,7 @@ use crate::world::world;
 use alloc::collections::BTreeMap;
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{EVENTS_OFFSET, EVENTS_SIZE, STACKS_OFFSET, STACKS_SIZE};
-use raddle_abi::record::{RawEvent, flags};
+use raddle_abi::record::{PICK, RawEvent, flags};
 use raddle_abi::site::{Operation, SiteId};
 
 struct Recorder {
@@ -37,6 +37,40 @@ pub fn begin() {
     control.record_overflow.store(0, Ordering::Relaxed);
 }
 
+/// Records a pick: schedules are anchored to these.
+#[inline(always)]
+pub fn pick(thread: usize, site: SiteId) {
+    let world = world();
+    if world.orders.record && world.running {
+        append(RawEvent {
+            operation: PICK,
+            thread: thread as u16,
+            site,
+            address: 0,
+            value: 0,
+            len: 0,
+            order: 0,
+            flags: 0,
+            stack: 0,
+            point: world.execution.point as u32,
+        });
+    }
+}
+
+/// Appends an event to the shared memory, if it fits.
+fn append(event: RawEvent) {
+    let control = shared().control();
+    let count = control.events.load(Ordering::Relaxed) as usize;
+    if (count + 1) * core::mem::size_of::<RawEvent>() > EVENTS_SIZE {
+        control.record_overflow.store(1, Ordering::Relaxed);
+        return;
+    }
+    let place = shared().at(EVENTS_OFFSET) as *mut RawEvent;
+    // SAFETY: inside the events area.
+    unsafe { place.add(count).write(event) };
+    control.events.store(count as u32 + 1, Ordering::Release);
+}
+
 /// Records an event of the running thread, if the plan asks for it.
 #[inline(always)]
 pub fn event(operation: Operation, address: u64, value: u64, len: u32, order: u16, site: SiteId) {
@@ -49,12 +83,6 @@ pub fn event(operation: Operation, address: u64, value: u64, len: u32, order: u1
 #[cold]
 #[inline(never)]
 fn write(operation: Operation, address: u64, value: u64, len: u32, order: u16, site: SiteId) {
-    let control = shared().control();
-    let count = control.events.load(Ordering::Relaxed) as usize;
-    if (count + 1) * core::mem::size_of::<RawEvent>() > EVENTS_SIZE {
-        control.record_overflow.store(1, Ordering::Relaxed);
-        return;
-    }
     let stack = intern_stack();
     let execution = &world().execution;
     let recorder = RECORDER.get();
@@ -67,23 +95,18 @@ fn write(operation: Operation, address: u64, value: u64, len: u32, order: u16, s
     }
     recorder.last_point = execution.point;
     recorder.last_thread = execution.current as u16;
-    let place = shared().at(EVENTS_OFFSET) as *mut RawEvent;
-    // SAFETY: inside the events area.
-    unsafe {
-        place.add(count).write(RawEvent {
-            operation: operation as u16,
-            thread: execution.current as u16,
-            site,
-            address,
-            value,
-            len,
-            order,
-            flags: bits,
-            stack,
-            point: execution.point as u32,
-        });
-    }
-    control.events.store(count as u32 + 1, Ordering::Release);
+    append(RawEvent {
+        operation: operation as u16,
+        thread: execution.current as u16,
+        site,
+        address,
+        value,
+        len,
+        order,
+        flags: bits,
+        stack,
+        point: execution.point as u32,
+    });
 }
 
 /// Stores the running thread's stack once and returns its place + 1.

@@ -68,6 +68,7 @@ fn step(operation: Operation, write: bool, address: usize, site: SiteId, yielded
     if execution.enabled.len() == 1 && !world.orders.site_keys {
         count_point();
         world.execution.steps[current] += 1;
+        record::pick(current, site);
         return;
     }
     pick_and_switch(yielded);
@@ -132,6 +133,7 @@ fn pick_and_switch(yielded: bool) {
         });
     }
     execution.steps[next] += 1;
+    record::pick(next, execution.pending[next].site);
     switch_to(next);
 }
 
