@@ -175,7 +175,7 @@ impl Confirmation<'_> {
             }
         });
         Schedule {
-            build: build_id(self.target).to_string(),
+            build: self.explainer.build(),
             test: self.target.name.clone(),
             target: self.target.target.clone(),
             arguments: self.target.args.clone(),
@@ -208,6 +208,13 @@ impl Confirmation<'_> {
     ) -> Result<Finding, Error> {
         let store = &self.session.store;
         let path = store.save_schedule(id, &schedule.to_text())?;
+        let trace = shown.recording.as_ref().and_then(|recording| {
+            self.explainer
+                .trace(recording, &schedule.build, &schedule.test)
+        });
+        if let Some(trace) = trace {
+            store.save_trace(id, &trace)?;
+        }
         let mut finding = self
             .explainer
             .explain(self.target, &shown.raw, shown.recording.as_ref());

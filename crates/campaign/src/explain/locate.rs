@@ -52,6 +52,11 @@ impl Locator {
             .unwrap_or(0)
     }
 
+    /// The sites, if the executable has any.
+    pub fn sites(&self) -> Option<&SiteTable> {
+        self.sites.as_ref()
+    }
+
     /// Frames of a stack without a site.
     pub fn stack(&mut self, addresses: &[u64]) -> Vec<Frame> {
         let mut frames = self.symbols.stack(addresses);

@@ -12,6 +12,8 @@ mod panic;
 mod paths;
 mod race;
 mod symbols;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod trouble;
 
@@ -22,12 +24,16 @@ use raddle_abi::site::SiteId;
 use raddle_trace::finding::{Finding, Place, Stack};
 use raddle_trace::runner::{RawFinding, RawRecording};
 use raddle_trace::site_table::SiteTable;
+use raddle_trace::{binary, naming};
 
 use self::lanes::Interest;
 use self::locate::{Located, Locator};
 use self::paths::Paths;
 use self::symbols::{Frame, Symbols};
 use crate::Target;
+
+/// Most events of a stored trace.
+const TRACED_EVENTS: usize = 1 << 20;
 
 /// Explains findings of one executable.
 pub(crate) struct Explainer {
@@ -50,6 +56,11 @@ impl Explainer {
         Self {
             locator: Locator::new(SiteTable::open(executable).ok(), symbols),
         }
+    }
+
+    /// Build id of the executable; empty if it has none.
+    pub fn build(&self) -> String {
+        self.locator.sites().map_or_else(String::new, |sites| sites.image().build_id().to_owned())
     }
 
     /// Key of a site, or 0.
@@ -109,6 +120,14 @@ impl Explainer {
             .map(|site| self.key(site))
             .filter(|&key| key != 0)
             .collect()
+    }
+
+    /// A recording in the format of traces, with names that hold across executions. `None`
+    /// if it is too long to be of use, or the executable has no sites.
+    pub fn trace(&self, recording: &RawRecording, build: &str, test: &str) -> Option<Vec<u8>> {
+        let sites = self.locator.sites()?;
+        let fits = !recording.events.is_empty() && recording.events.len() <= TRACED_EVENTS;
+        fits.then(|| binary::write(&naming::name(recording, sites, build, test)))
     }
 
     /// The whole finding. The caller fills in what it knows about schedule and counts.

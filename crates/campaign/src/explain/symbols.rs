@@ -34,6 +34,17 @@ impl Symbols {
         }
     }
 
+    /// Knows these frames and nothing else.
+    #[cfg(test)]
+    pub fn known(frames: impl IntoIterator<Item = (u64, Vec<Frame>)>) -> Self {
+        let paths = Paths::new(Path::new("/nowhere"));
+        Self {
+            loader: None,
+            paths,
+            known: frames.into_iter().collect(),
+        }
+    }
+
     /// How files are shown.
     pub fn paths(&self) -> &Paths {
         &self.paths

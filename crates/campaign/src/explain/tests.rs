@@ -1,0 +1,294 @@
+//! Stories of hand-written recordings. Each address is a line of `src/lib.rs`; 1000 more mean
+//! that std does something there.
+
+use std::path::PathBuf;
+
+use raddle_abi::finding::Kind;
+use raddle_abi::record::RawEvent;
+use raddle_abi::site::Operation;
+use raddle_trace::finding::{Finding, Place};
+use raddle_trace::runner::{RawFinding, RawRecording, RawStep, RawWait};
+
+use super::Explainer;
+use super::locate::Locator;
+use super::paths::Owner;
+use super::symbols::{Frame, Symbols};
+use crate::{Target, TargetKind};
+
+fn frame(file: &str, line: u32, function: &str, owner: Owner) -> Frame {
+    let (file, function) = (file.to_owned(), function.to_owned());
+    Frame {
+        place: Place {
+            file,
+            line,
+            column: 1,
+            function,
+        },
+        owner,
+    }
+}
+
+fn explainer() -> Explainer {
+    let frames = (1..100_u64).flat_map(|line| {
+        let number = u32::try_from(line).unwrap();
+        let user = frame(
+            "src/lib.rs",
+            number,
+            &format!("queue::line_{line}"),
+            Owner::Workspace,
+        );
+        let std = frame("std/src/x.rs", 1, "std::sync::Mutex::lock", Owner::Std);
+        [(line, vec![user.clone()]), (line + 1000, vec![std, user])]
+    });
+    Explainer {
+        locator: Locator::new(None, Symbols::known(frames)),
+    }
+}
+
+fn target() -> Target {
+    Target {
+        exe: PathBuf::from("exe"),
+        name: "t".to_owned(),
+        target: "lib".to_owned(),
+        package: "p".to_owned(),
+        kind: TargetKind::Test,
+        args: Vec::new(),
+        env: Vec::new(),
+        cwd: PathBuf::new(),
+        ignored: false,
+    }
+}
+
+fn raw(kind: Kind) -> RawFinding {
+    RawFinding {
+        kind,
+        execution: 0,
+        seed: 0,
+        length: 0,
+        points: 10,
+        hash: 0,
+        detail: [0; 2],
+        decisions: Vec::new(),
+        steps: Vec::new(),
+        waits: Vec::new(),
+        output: String::new(),
+    }
+}
+
+/// Events as (thread, operation, address touched, line).
+fn recording(events: &[(u16, Operation, u64, u64)]) -> RawRecording {
+    let mut recording = RawRecording::default();
+    for &(thread, operation, address, line) in events {
+        let stack = u32::try_from(recording.stacks.len()).unwrap() + 1;
+        recording.stacks.extend([1, line]);
+        recording.events.push(RawEvent {
+            operation: operation as u16,
+            thread,
+            site: 0,
+            address,
+            value: 0,
+            len: 4,
+            order: 0,
+            flags: 0,
+            stack,
+            point: 0,
+        });
+    }
+    recording
+}
+
+fn step(thread: u16, operation: Operation, address: u64, frames: &[u64]) -> RawStep {
+    RawStep {
+        site: 0,
+        operation,
+        thread,
+        address,
+        len: 4,
+        frames: frames.to_vec(),
+    }
+}
+
+fn wait(thread: u16, object: u64, holders: &[u32], line: u64) -> RawWait {
+    RawWait {
+        thread,
+        operation: Operation::FutexWait,
+        site: 0,
+        object,
+        is_lock: !holders.is_empty(),
+        in_cycle: !holders.is_empty(),
+        lost_wake: None,
+        holders: holders.to_vec(),
+        frames: vec![line],
+    }
+}
+
+/// Rows as (thread, line, action, at fault).
+fn rows(finding: &Finding) -> Vec<(usize, u32, &str, bool)> {
+    let lanes = finding.lanes.iter();
+    lanes
+        .map(|row| {
+            (
+                row.thread,
+                row.place.line,
+                row.action.as_str(),
+                row.at_fault,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_race_shows_both_accesses_with_their_stacks() {
+    let mut raw = raw(Kind::DataRace);
+    raw.steps = vec![
+        step(1, Operation::Read, 0x100, &[20]),
+        RawStep {
+            len: 0,
+            ..step(0, Operation::Write, 0x100, &[])
+        },
+    ];
+    let recording = recording(&[
+        (0, Operation::Spawn, 1, 5),
+        (0, Operation::Alloc, 0x900, 6),
+        (0, Operation::Write, 0x100, 10),
+        (1, Operation::Read, 0x100, 20),
+    ]);
+    let finding = explainer().explain(&target(), &raw, Some(&recording));
+    assert_eq!(
+        finding.title,
+        "`line_10` (src/lib.rs:10) writes while `line_20` (src/lib.rs:20) reads the same memory"
+    );
+    let lines: Vec<u32> = finding.sites.iter().map(|place| place.line).collect();
+    assert_eq!(lines, [20, 10]);
+    assert_eq!(finding.stacks[1].heading, "write by the main thread");
+    assert_eq!(finding.threads, ["main", "started at src/lib.rs:5"]);
+    assert_eq!(
+        rows(&finding),
+        [
+            (0, 5, "starts thread 1", false),
+            (0, 10, "writes 4 bytes", true),
+            (1, 20, "reads 4 bytes", true),
+        ]
+    );
+}
+
+#[test]
+fn a_deadlock_tells_who_waits_for_whom() {
+    let mut raw = raw(Kind::Deadlock);
+    raw.waits = vec![
+        RawWait {
+            operation: Operation::Join,
+            in_cycle: false,
+            ..wait(0, 1, &[1], 8)
+        },
+        wait(1, 0xb, &[2], 1022),
+        wait(2, 0xa, &[1], 1032),
+    ];
+    let recording = recording(&[
+        (1, Operation::LockAcquire, 0xa, 1021),
+        (2, Operation::LockAcquire, 0xb, 1031),
+        (2, Operation::LockAcquire, 0xc, 1033),
+        (2, Operation::LockRelease, 0xc, 1034),
+        (2, Operation::LockWant, 0xa, 1032),
+        (1, Operation::LockWant, 0xb, 1022),
+    ]);
+    let finding = explainer().explain(&target(), &raw, Some(&recording));
+    assert_eq!(finding.title, "2 threads wait for each other's locks");
+    assert_eq!(
+        finding.cause,
+        "Thread 1 waits for a lock held by thread 2 at `line_22` (src/lib.rs:22); thread 2 waits \
+         for a lock held by thread 1 at `line_32` (src/lib.rs:32)."
+    );
+    assert_eq!(
+        rows(&finding),
+        [
+            (1, 21, "locks", false),
+            (2, 31, "locks", false),
+            (2, 32, "wants a lock", true),
+            (1, 22, "wants a lock", true),
+        ]
+    );
+}
+
+#[test]
+fn a_lost_wake_up_is_the_cause() {
+    let mut raw = raw(Kind::Deadlock);
+    raw.waits = vec![RawWait {
+        lost_wake: Some((0, 0)),
+        ..wait(1, 0xf, &[], 1040)
+    }];
+    let finding = explainer().explain(&target(), &raw, None);
+    assert_eq!(
+        finding.title,
+        "Thread 1 waits for ever at `line_40` (src/lib.rs:40): its wake-up came too early"
+    );
+    assert!(
+        finding
+            .cause
+            .starts_with("The wake-up by the main thread at"),
+        "{}",
+        finding.cause
+    );
+}
+
+#[test]
+fn a_panic_shows_what_threads_share() {
+    let mut raw = raw(Kind::Panic);
+    raw.steps = vec![step(0, Operation::Panic, 0, &[50])];
+    raw.output = "thread 't' panicked at src/lib.rs:50:5:\nlost an update\n".to_owned();
+    let recording = recording(&[
+        (1, Operation::AtomicLoad, 0x10, 11),
+        (2, Operation::AtomicLoad, 0x10, 11),
+        (2, Operation::AtomicStore, 0x10, 12),
+        (1, Operation::AtomicLoad, 0x99, 13),
+        (1, Operation::AtomicStore, 0x10, 12),
+        (0, Operation::Panic, 0, 50),
+    ]);
+    let finding = explainer().explain(&target(), &raw, Some(&recording));
+    assert_eq!(finding.title, "test panics: lost an update");
+    let lines: Vec<_> = rows(&finding)
+        .iter()
+        .map(|row| (row.0, row.1, row.3))
+        .collect();
+    let expected = [
+        (1, 11, false),
+        (2, 11, false),
+        (2, 12, false),
+        (1, 13, false),
+        (1, 12, false),
+        (0, 50, true),
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn ids_depend_on_places_and_not_on_threads_or_order() {
+    let mut explainer = explainer();
+    let mut one = raw(Kind::Deadlock);
+    one.waits = vec![wait(1, 0xa, &[2], 1022), wait(2, 0xb, &[1], 1032)];
+    let mut other = raw(Kind::Deadlock);
+    other.waits = vec![wait(3, 0xc, &[4], 1032), wait(4, 0xd, &[3], 1022)];
+    let id = explainer.id(&one);
+    assert_eq!(id, explainer.id(&other));
+    assert!(
+        id.starts_with("deadlock-") && id.len() == "deadlock-".len() + 10,
+        "{id}"
+    );
+    other.waits[0].frames = vec![1033];
+    assert_ne!(id, explainer.id(&other));
+}
+
+#[test]
+fn long_recordings_give_few_rows_with_the_fault_among_them() {
+    let mut events = vec![(0, Operation::Write, 0x100, 10)];
+    for _ in 0..500 {
+        events.push((0, Operation::AtomicLoad, 0x200, 11));
+        events.push((1, Operation::AtomicStore, 0x200, 12));
+    }
+    events.push((1, Operation::Panic, 0, 50));
+    let mut raw = raw(Kind::Panic);
+    raw.steps = vec![step(1, Operation::Panic, 0, &[50])];
+    let finding = explainer().explain(&target(), &raw, Some(&recording(&events)));
+    assert_eq!(finding.lanes.len(), 24);
+    assert!(finding.lanes.last().unwrap().at_fault);
+}
