@@ -97,7 +97,9 @@ macro_rules! atomic_hooks {
             let size = size_of::<$integer>() as u32;
             if wanted(FLAG_SYNC) {
                 // SAFETY: the arguments are those of an instrumented atomic load.
-                return unsafe { __raddle_slow_load(address.cast(), size, order, site) as $integer };
+                return unsafe {
+                    __raddle_slow_load(address.cast(), size, order, site) as $integer
+                };
             }
             // SAFETY: the program loads atomically from this address.
             unsafe { $atomic::from_ptr(address) }.load(Ordering::SeqCst)
@@ -181,20 +183,44 @@ macro_rules! atomic_hooks {
 }
 
 atomic_hooks!(
-    u8, i8, AtomicU8, AtomicI8,
-    __raddle_load_8, __raddle_store_8, __raddle_rmw_8, __raddle_cas_8
+    u8,
+    i8,
+    AtomicU8,
+    AtomicI8,
+    __raddle_load_8,
+    __raddle_store_8,
+    __raddle_rmw_8,
+    __raddle_cas_8
 );
 atomic_hooks!(
-    u16, i16, AtomicU16, AtomicI16,
-    __raddle_load_16, __raddle_store_16, __raddle_rmw_16, __raddle_cas_16
+    u16,
+    i16,
+    AtomicU16,
+    AtomicI16,
+    __raddle_load_16,
+    __raddle_store_16,
+    __raddle_rmw_16,
+    __raddle_cas_16
 );
 atomic_hooks!(
-    u32, i32, AtomicU32, AtomicI32,
-    __raddle_load_32, __raddle_store_32, __raddle_rmw_32, __raddle_cas_32
+    u32,
+    i32,
+    AtomicU32,
+    AtomicI32,
+    __raddle_load_32,
+    __raddle_store_32,
+    __raddle_rmw_32,
+    __raddle_cas_32
 );
 atomic_hooks!(
-    u64, i64, AtomicU64, AtomicI64,
-    __raddle_load_64, __raddle_store_64, __raddle_rmw_64, __raddle_cas_64
+    u64,
+    i64,
+    AtomicU64,
+    AtomicI64,
+    __raddle_load_64,
+    __raddle_store_64,
+    __raddle_rmw_64,
+    __raddle_cas_64
 );
 
 #[unsafe(no_mangle)]

@@ -1,0 +1,57 @@
+//! Why a link cannot be done.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What ends a link before the real linker runs.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An environment variable that the tool sets is missing.
+    #[error("{0} is not set: raddle-linker works only when called by cargo raddle")]
+    NotOurs(&'static str),
+    /// A statically linked program has no place for the runtime.
+    #[error(
+        "{} is linked statically; Raddle needs the dynamic C library: remove `-C target-feature=+crt-static`", .0.display()
+    )]
+    Static(PathBuf),
+    /// A file cannot be read or written.
+    #[error("cannot {action} {}: {error}", path.display())]
+    File {
+        /// `read` or `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// An archive is damaged.
+    #[error("cannot read the archive {}: {message}", path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// A module can be compiled neither with hooks nor without.
+    #[error("cannot compile {module}: {reason}")]
+    Module {
+        /// The module.
+        module: String,
+        /// What LLVM said.
+        reason: String,
+    },
+    /// The real linker cannot be started.
+    #[error("cannot run the linker `{}`: {error}", linker.display())]
+    Linker {
+        /// The linker.
+        linker: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A process cannot be made.
+    #[error("cannot start a process to instrument in: {0}")]
+    Fork(io::Error),
+    /// LLVM cannot be used.
+    #[error(transparent)]
+    Llvm(#[from] crate::llvm::Error),
+}

@@ -1,0 +1,215 @@
+//! What is done to one module: clean, insert hooks, join in their bodies, optimise, emit.
+//!
+//! Optimising before the hooks are in would merge and hoist the very accesses that race, so
+//! crates arrive unoptimised and are optimised last. The prebuilt standard library arrives
+//! optimised; there, accesses may already have been hoisted or merged.
+
+mod atomics;
+mod calls;
+mod escape;
+mod frames;
+mod hooks;
+mod locks;
+mod phases;
+mod program_map;
+mod sites;
+mod walker;
+
+use std::path::Path;
+
+use crate::llvm::{Attribute, Context, Error, Linkage, Machine, Module, Value};
+use crate::path::function_path;
+
+/// Bumped whenever passes change what they emit: it is part of the cache's key.
+pub const PASSES_VERSION: u32 = 1;
+
+/// Removes what a compiler front end leaves behind, without touching shared memory.
+const CLEAN: &str = "always-inline,function(sroa,simplifycfg)";
+/// After the hooks, for crates that arrive unoptimised.
+const OPTIMIZE_CRATE: &str = "always-inline,globaldce,default<O1>";
+/// After the hooks, for what arrives optimised.
+const OPTIMIZE_PREBUILT: &str =
+    "always-inline,globaldce,function(instcombine<no-verify-fixpoint>,simplifycfg)";
+
+/// Where a module comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Origin {
+    /// A crate that was compiled for this build, unoptimised.
+    Crate,
+    /// The prebuilt standard library, optimised.
+    Prebuilt,
+}
+
+/// An instrumented module.
+pub struct Instrumented {
+    /// The object file.
+    pub object: Vec<u8>,
+    /// Calls to hooks that were inserted.
+    pub hooks: u64,
+    /// Site records that were written.
+    pub sites: u64,
+    /// The module's part of the program map, as JSON.
+    pub map: Vec<u8>,
+}
+
+/// Instruments a module. With `dump`, its IR is written there before and after.
+pub fn instrument(
+    bitcode: &[u8],
+    name: &str,
+    origin: Origin,
+    hook_bodies: &[u8],
+    dump: Option<&Path>,
+) -> Result<Instrumented, Error> {
+    let context = Context::new();
+    let module = Module::parse(&context, bitcode, name)?;
+    let machine = Machine::new(&module)?;
+    if origin == Origin::Crate {
+        mark_wrappers(&context, &module);
+        machine.run(&module, CLEAN)?;
+    }
+    dump_to(&module, dump, name, "before")?;
+    let map = program_map::collect(&context, &module, origin);
+    let (hooks, sites) = insert_hooks(&context, &module);
+    hooks::link_bodies(&context, &module, hook_bodies)?;
+    prepare_functions(&context, &module);
+    machine.run(
+        &module,
+        match origin {
+            Origin::Crate => OPTIMIZE_CRATE,
+            Origin::Prebuilt => OPTIMIZE_PREBUILT,
+        },
+    )?;
+    place_globals(&module);
+    module.verify()?;
+    dump_to(&module, dump, name, "after")?;
+    let object = machine.emit(&module)?;
+    Ok(Instrumented {
+        object,
+        hooks,
+        sites,
+        map,
+    })
+}
+
+/// Turns a module into an object without hooks.
+pub fn compile(bitcode: &[u8], name: &str) -> Result<Vec<u8>, Error> {
+    let context = Context::new();
+    let module = Module::parse(&context, bitcode, name)?;
+    let machine = Machine::new(&module)?;
+    prepare_functions(&context, &module);
+    place_globals(&module);
+    machine.emit(&module)
+}
+
+fn insert_hooks<'c>(context: &'c Context, module: &Module<'c>) -> (u64, u64) {
+    let mut walker = walker::Walker::new(context, module);
+    for function in module.functions() {
+        if is_instrumented(function) {
+            walker.walk(function);
+        }
+    }
+    (walker.hooks.calls, walker.sites.count)
+}
+
+fn is_instrumented(function: Value<'_>) -> bool {
+    !function.is_declaration()
+        && !function.has_linkage(Linkage::AvailableExternally)
+        && !function.has_attribute(Attribute::NAKED)
+}
+
+/// Marks the small wrappers of `core` around atomics and raw memory to be inlined before the
+/// hooks, so that an operation's site says which code performs it and not only which wrapper.
+fn mark_wrappers<'c>(context: &'c Context, module: &Module<'c>) {
+    /// Larger functions stay functions.
+    const LIMIT: usize = 120;
+    for function in module.functions() {
+        let is_fixed = function.has_attribute(Attribute::NO_INLINE)
+            || function.has_attribute(Attribute::OPTIMIZE_NONE)
+            || function.has_attribute(Attribute::COLD);
+        if is_instrumented(function)
+            && !is_fixed
+            && function_path(&function.name()).is_some_and(|path| is_wrapper(&path))
+            && function.instructions().len() <= LIMIT
+        {
+            function.add_attribute(context, Attribute::ALWAYS_INLINE);
+        }
+    }
+}
+
+fn is_wrapper(path: &str) -> bool {
+    /// Modules of `core` whose functions touch memory on behalf of their callers, and the fast
+    /// paths of locks.
+    const WRAPPERS: &[&str] = &[
+        "core::sync::atomic::",
+        "core::ptr::",
+        "core::mem::",
+        "core::cell::",
+        "core::intrinsics::",
+        "core::hint::",
+        "core::option::Option::",
+        "core::slice::",
+        "std::sys::sync::mutex::futex::Mutex::",
+        "std::sys::sync::rwlock::futex::RwLock::",
+    ];
+    let path = path.trim_start_matches('<');
+    WRAPPERS.iter().any(|prefix| path.starts_with(prefix))
+        && !path.starts_with("core::ptr::drop_in_place")
+}
+
+/// Gives every function frame pointers, so that stacks can be walked, and a section of its
+/// own, so that the linker drops what nobody calls.
+fn prepare_functions<'c>(context: &'c Context, module: &Module<'c>) {
+    for function in module.functions() {
+        if function.is_declaration() || function.has_attribute(Attribute::NAKED) {
+            continue;
+        }
+        function.add_text_attribute(context, "frame-pointer", "all");
+        if !function.has_section() {
+            function.set_section(&format!(".text.{}", function.name()));
+        }
+    }
+}
+
+/// Gives each global that refers to others a section of its own: one shared section of
+/// vtables would keep every function alive.
+fn place_globals(module: &Module<'_>) {
+    for global in module.globals() {
+        if global.is_declaration() || global.has_section() || global.is_thread_local() {
+            continue;
+        }
+        if global.initializer().is_some_and(Value::holds_addresses) {
+            let prefix = if global.is_constant_global() {
+                ".data.rel.ro"
+            } else {
+                ".data"
+            };
+            global.set_section(&format!("{prefix}.{}", global.name()));
+        }
+    }
+}
+
+fn dump_to(
+    module: &Module<'_>,
+    directory: Option<&Path>,
+    name: &str,
+    when: &str,
+) -> Result<(), Error> {
+    let Some(directory) = directory else {
+        return Ok(());
+    };
+    let file: String = name
+        .chars()
+        .map(|character| {
+            if character.is_alphanumeric() || "-_.".contains(character) {
+                character
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let start = file.len().saturating_sub(120);
+    module.dump(&directory.join(format!("{}.{when}.ll", &file[start..])))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! Emits the constant [`raddle_abi::site::Site`] records that hooks point at.
+//!
+//! Each instrumented operation has a record of its own, because its key counts operations.
+//! The records of a function stand in a section of their own, so that the linker drops them
+//! together with the function.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use raddle_abi::site::{Operation, SITE_SECTION, flags};
+
+use super::frames::{Frame, Frames, is_std_file};
+use crate::llvm::{Context, Location, Module, Value};
+
+/// Writes site records for one module.
+pub(super) struct Sites<'c> {
+    strings: HashMap<Rc<str>, Value<'c>>,
+    /// Records of the call sites that code was inlined at, of the function under way.
+    calls: HashMap<Location<'c>, Value<'c>>,
+    /// How often an operation was seen in the function under way, by chain and operation.
+    ordinals: HashMap<(u64, Operation), u32>,
+    section: String,
+    /// How many records were written.
+    pub(super) count: u64,
+}
+
+/// Where a record's fields come from.
+struct Record<'a, 'c> {
+    key: u64,
+    file: &'a Rc<str>,
+    function: &'a str,
+    inlined_at: Option<Value<'c>>,
+    line: u32,
+    column: u32,
+    operation: Operation,
+    flags: u16,
+}
+
+impl<'c> Sites<'c> {
+    pub(super) fn new() -> Self {
+        Self {
+            strings: HashMap::new(),
+            calls: HashMap::new(),
+            ordinals: HashMap::new(),
+            section: SITE_SECTION.to_owned(),
+            count: 0,
+        }
+    }
+
+    /// Begins the next function.
+    pub(super) fn begin_function(&mut self, symbol: &str) {
+        self.calls.clear();
+        self.ordinals.clear();
+        self.section = format!("{SITE_SECTION}.{symbol}");
+    }
+
+    /// The record of an operation at a location; without one, of the function itself.
+    pub(super) fn site(
+        &mut self,
+        context: &'c Context,
+        module: &Module<'c>,
+        frames: &mut Frames<'c>,
+        function: &Rc<Frame>,
+        location: Option<Location<'c>>,
+        operation: Operation,
+    ) -> Value<'c> {
+        let chain = location
+            .map(|location| frames.chain(location))
+            .unwrap_or_default();
+        let innermost = chain.first().unwrap_or(function);
+        let mut hash = Fnv::new();
+        for frame in if chain.is_empty() {
+            std::slice::from_ref(function)
+        } else {
+            &chain[..]
+        } {
+            hash.add(frame.path.as_bytes());
+        }
+        let ordinal = self.ordinals.entry((hash.0, operation)).or_insert(0);
+        hash.add(operation.word().as_bytes());
+        hash.add(&ordinal.to_le_bytes());
+        *ordinal += 1;
+
+        let scope = location.and_then(Location::scope);
+        let file = scope.map_or_else(|| Rc::from(""), |scope| frames.file(scope));
+        let is_std = if file.is_empty() {
+            innermost.is_std
+        } else {
+            is_std_file(&file)
+        };
+        let is_quiet = function.is_quiet || chain.iter().any(|frame| frame.is_quiet);
+        let record = Record {
+            key: hash.finish(),
+            file: &file,
+            function: &innermost.path,
+            inlined_at: location
+                .and_then(Location::inlined_at)
+                .map(|call| self.call(context, module, frames, call)),
+            line: location.map_or(0, Location::line),
+            column: location.map_or(0, Location::column),
+            operation,
+            flags: if is_std { flags::STD } else { 0 } | if is_quiet { flags::QUIET } else { 0 },
+        };
+        self.emit(context, module, &record)
+    }
+
+    /// The record of a call that was inlined.
+    fn call(
+        &mut self,
+        context: &'c Context,
+        module: &Module<'c>,
+        frames: &mut Frames<'c>,
+        location: Location<'c>,
+    ) -> Value<'c> {
+        if let Some(record) = self.calls.get(&location) {
+            return *record;
+        }
+        let chain = frames.chain(location);
+        let mut hash = Fnv::new();
+        for frame in &chain {
+            hash.add(frame.path.as_bytes());
+        }
+        let file = location
+            .scope()
+            .map_or_else(|| Rc::from(""), |scope| frames.file(scope));
+        let record = Record {
+            key: hash.finish(),
+            file: &file,
+            function: chain.first().map_or("", |frame| &frame.path),
+            inlined_at: location
+                .inlined_at()
+                .map(|call| self.call(context, module, frames, call)),
+            line: location.line(),
+            column: location.column(),
+            operation: Operation::Unknown,
+            flags: if is_std_file(&file) { flags::STD } else { 0 },
+        };
+        let record = self.emit(context, module, &record);
+        self.calls.insert(location, record);
+        record
+    }
+
+    fn emit(
+        &mut self,
+        context: &'c Context,
+        module: &Module<'c>,
+        record: &Record<'_, 'c>,
+    ) -> Value<'c> {
+        let fields = [
+            context.constant(64, record.key),
+            self.string(context, module, record.file),
+            self.string(context, module, &Rc::from(record.function)),
+            record
+                .inlined_at
+                .unwrap_or_else(|| context.pointer().zero()),
+            context.constant(32, record.line.into()),
+            context.constant(32, record.column.into()),
+            context.constant(16, record.operation as u64),
+            context.constant(16, record.flags.into()),
+            context.constant(32, 0),
+        ];
+        let global = module.add_constant(context.constant_structure(&fields));
+        module.place(global, 8, &self.section);
+        self.count += 1;
+        global
+    }
+
+    fn string(&mut self, context: &'c Context, module: &Module<'c>, text: &Rc<str>) -> Value<'c> {
+        *self
+            .strings
+            .entry(Rc::clone(text))
+            .or_insert_with(|| module.add_constant(context.string(text)))
+    }
+}
+
+/// 64-bit FNV-1a over parts that are kept apart, with a final mix: keys are stored in files, so
+/// the function is fixed here and not left to a library.
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        for byte in part.iter().chain(&[0xff]) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    /// Never 0, which means "no site" elsewhere.
+    fn finish(&self) -> u64 {
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        mixed = (mixed ^ (mixed >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        (mixed ^ (mixed >> 33)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fnv;
+
+    #[test]
+    fn parts_of_a_key_are_kept_apart() {
+        let key = |parts: &[&str]| {
+            let mut hash = Fnv::new();
+            parts.iter().for_each(|part| hash.add(part.as_bytes()));
+            hash.finish()
+        };
+        assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
+        assert_eq!(key(&["ab", "c"]), key(&["ab", "c"]));
+    }
+}
