@@ -83,7 +83,7 @@ pub unsafe fn prepare_stack(
     start: extern "C" fn(usize) -> !,
     argument: usize,
 ) -> usize {
-    let sp = (((top - 64) & !15) - 8 - 56) as *mut usize;
+    let sp = (((top - 64) & !15) - 56) as *mut usize;
     // SAFETY: eight words below `top`.
     unsafe {
         sp.add(0).write(0); // r15
