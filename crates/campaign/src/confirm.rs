@@ -164,6 +164,7 @@ impl Confirmation<'_> {
         } else {
             Vec::new()
         };
+        let build = self.explainer.build();
         let decisions = &raw.decisions;
         let switches = switches.into_iter().enumerate().map(|(at, value)| {
             let site = decisions
@@ -175,7 +176,7 @@ impl Confirmation<'_> {
             }
         });
         Schedule {
-            build: self.explainer.build(),
+            build,
             test: self.target.name.clone(),
             target: self.target.target.clone(),
             arguments: self.target.args.clone(),

@@ -60,7 +60,9 @@ impl Explainer {
 
     /// Build id of the executable; empty if it has none.
     pub fn build(&self) -> String {
-        self.locator.sites().map_or_else(String::new, |sites| sites.image().build_id().to_owned())
+        self.locator
+            .sites()
+            .map_or_else(String::new, |sites| sites.image().build_id().to_owned())
     }
 
     /// Key of a site, or 0.
