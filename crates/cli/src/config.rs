@@ -7,7 +7,7 @@ use raddle_campaign::IgnoreRule;
 use serde::Deserialize;
 
 use crate::exit::{Exit, Failure};
-use crate::settings::RunOptions;
+use crate::settings::{OutputOptions, RunOptions};
 
 /// Name of the file.
 pub(crate) const FILE_NAME: &str = "raddle.toml";
@@ -15,16 +15,30 @@ pub(crate) const FILE_NAME: &str = "raddle.toml";
 /// What the file says.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
-    /// Options.
+    /// Options of a run.
     pub run: RunOptions,
+    /// Options of the output.
+    pub output: OutputOptions,
     /// Findings the user does not want to hear about.
     pub ignore: Vec<IgnoreRule>,
 }
 
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    #[serde(default)]
+    test: RunOptions,
+    #[serde(default)]
+    output: OutputOptions,
+    #[serde(default)]
+    ignore: Vec<Ignore>,
+}
+
 /// One `[[ignore]]` as it is written.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ignore {
+struct Ignore {
     id: Option<String>,
     kind: Option<String>,
     function: Option<String>,
@@ -48,7 +62,7 @@ impl Config {
 
     /// The error continues a sentence that begins with the file's name.
     fn parse(text: &str) -> Result<Self, String> {
-        let run: RunOptions = toml::from_str(text).map_err(|error| {
+        let file: File = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| {
                 let before = text.get(..span.start).unwrap_or_default();
                 before.matches('\n').count() + 1
@@ -56,13 +70,16 @@ impl Config {
             let line = line.map_or_else(String::new, |line| format!(":{line}"));
             format!("{line}: {}", error.message().replace('\n', "; "))
         })?;
-        let rules = run.ignore.iter().cloned().enumerate();
+        let rules = file.ignore.into_iter().enumerate();
         let ignore = rules.map(|(index, rule)| {
             rule.checked()
                 .map_err(|sentence| format!(": [[ignore]] number {}: {sentence}", index + 1))
         });
-        let ignore = ignore.collect::<Result<_, _>>()?;
-        Ok(Self { run, ignore })
+        Ok(Self {
+            run: file.test,
+            output: file.output,
+            ignore: ignore.collect::<Result<_, _>>()?,
+        })
     }
 }
 
@@ -105,7 +122,7 @@ mod tests {
     #[test]
     fn rules_and_options_are_read() {
         let config = Config::parse(
-            "seed = 7\nstrategy = 'pct(2)'\n\
+            "[test]\nseed = 7\nstrategy = 'pct(2)'\n\
              [[ignore]]\nid = 'panic-0123456789'\nreason = 'known'\n\
              [[ignore]]\nkind = 'data-race'\nfunction = 'a::*'\nreason = 'by design'\n",
         )
@@ -117,9 +134,9 @@ mod tests {
 
     #[test]
     fn mistakes_are_named_with_their_line() {
-        assert!(error("\n\nspeed = 7\n").starts_with(":3: unknown field `speed`"));
-        assert!(error("time = 'soon'\n").contains("`soon` is not a time"));
-        assert!(error("\nstrategy = 'best'\n").starts_with(":2: "));
+        assert!(error("[test]\n\nspeed = 7\n").starts_with(":3: unknown field `speed`"));
+        assert!(error("[test]\ntime = 'soon'\n").contains("`soon` is not a time"));
+        assert!(error("[test]\nstrategy = 'best'\n").starts_with(":2: "));
         assert!(error("[[ignore]]\nid = 'x'\n").contains("missing field `reason`"));
         assert!(error("[test\n").starts_with(":1: "));
     }

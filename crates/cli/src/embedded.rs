@@ -102,6 +102,10 @@ pub(crate) fn compile(toolchain: &Toolchain, directory: &Path) -> anyhow::Result
         .arg("-o")
         .arg(directory.join(HOOKS_BITCODE));
     finish(hooks)?;
+    for library in STEPS.iter().filter(|step| step.flags == LIBRARY) {
+        let path = directory.join(library.output);
+        fs::remove_file(&path).with_context(|| cannot_write(&path))?;
+    }
     fs::remove_dir_all(&sources).with_context(|| cannot_write(&sources))
 }
 

@@ -51,7 +51,7 @@ impl Session {
         let toolchain = find_toolchain(&config)?;
         let metadata = Metadata::load(&flags)?;
         let file = Config::load(&metadata.workspace_root)?;
-        let output = output.over(file.run.output);
+        let output = output.over(file.output);
         let sources = metadata.sources(toolchain.library_sources().as_deref());
         let mut console = Console::new(output, sources, stop.clone());
         if let Some(warning) = toolchain.warning() {

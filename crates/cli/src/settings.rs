@@ -9,8 +9,6 @@ use raddle_abi::plan;
 use raddle_campaign::{Options, Races};
 use serde::Deserialize;
 
-use crate::config::Ignore;
-
 /// Options of a run. What is not given stays open for the next source.
 #[derive(Args, Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -53,12 +51,6 @@ pub(crate) struct RunOptions {
     /// Memory of a worker in MiB after which it is ended [default: 4096]
     #[arg(long, value_name = "MIB", env = "RADDLE_MEMORY", value_parser = clap::value_parser!(u64).range(1..))]
     pub memory: Option<u64>,
-    /// `[output]`: only in the file, where it stands for [`OutputOptions`].
-    #[arg(skip)]
-    pub output: OutputOptions,
-    /// `[[ignore]]`: only in the file.
-    #[arg(skip)]
-    pub ignore: Vec<Ignore>,
 }
 
 /// Options of the output.
@@ -104,8 +96,6 @@ impl RunOptions {
             max_points: self.max_points.or(file.max_points),
             watchdog: self.watchdog.or(file.watchdog),
             memory: self.memory.or(file.memory),
-            output: file.output,
-            ignore: file.ignore,
         }
     }
 

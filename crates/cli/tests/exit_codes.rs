@@ -53,7 +53,7 @@ fn help_and_version_are_0() {
 #[test]
 fn bad_configuration_is_2_with_one_sentence() {
     let lib = ("src/lib.rs", "");
-    let config = ("raddle.toml", "executions = 5\nspeed = 1\n");
+    let config = ("raddle.toml", "[test]\nspeed = 1\n");
     let (code, stderr) = check(&[MANIFEST, lib, config], &["test"]);
     assert_eq!(code, 2, "{stderr}");
     assert!(

@@ -16,7 +16,7 @@ use crate::metadata::Metadata;
 pub(super) fn run(command: &KeepCommand) -> Result<Exit, Failure> {
     let metadata = Metadata::load(&command.cargo)?;
     let config = Config::load(&metadata.workspace_root)?;
-    let output = command.output.over(config.run.output);
+    let output = command.output.over(config.output);
     let mut console = Console::new(output, metadata.sources(None), StopFlag::install()?);
     let stored = find_stored(&command.finding, &metadata.results())?;
     let text = fs::read(&stored.schedule)

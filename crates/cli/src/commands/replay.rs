@@ -2,6 +2,7 @@
 
 use raddle_campaign::{self as campaign, Stored, Target, find_stored};
 use raddle_report::{Event, Replay};
+use raddle_schedule::schedule_file::Schedule;
 
 use crate::arguments::ReplayCommand;
 use crate::cargo_flags::CargoFlags;
@@ -62,10 +63,16 @@ fn how_built(
             return (flags, remembered.arguments);
         }
         if let Some(flags) = program_flags(&given, &stored.target) {
-            return (flags, Vec::new());
+            return (flags, arguments(stored));
         }
     }
-    (given, Vec::new())
+    (given, arguments(stored))
+}
+
+/// The program's arguments, as the schedule file has them.
+fn arguments(stored: &Stored) -> Vec<String> {
+    let contents = std::fs::read(&stored.schedule).unwrap_or_default();
+    Schedule::parse(&contents).map_or_else(|_| Vec::new(), |schedule| schedule.arguments)
 }
 
 /// Programs are built only when they are named.
