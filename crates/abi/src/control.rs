@@ -108,6 +108,9 @@ pub struct Control {
     pub conditions: AtomicU32,
     /// Process id of the child that runs the current execution in fork mode, else 0.
     pub child: AtomicU32,
+    /// Number of the thread in which executions start: the test's own. libtest's thread, which
+    /// waits for it, has another number and is never part of a finding.
+    pub first_thread: AtomicU32,
     /// Times each kind of finding occurred, by [`crate::finding::Kind`] number, duplicates included.
     pub occurrences: [AtomicU64; 16],
 }

@@ -429,13 +429,13 @@ pub extern "C" fn __raddle_slow_phase(event: u32, value: u64, frame: usize, site
         phase::USER_BEGIN => {
             thread.user_depth += 1;
             thread.entered = true;
-            if !started && current == 0 && shared().control().target == target::MAIN {
+            if !started && shared().control().target == target::MAIN {
                 host::start_reached(frame);
             }
         }
         phase::USER_END => thread.user_depth = thread.user_depth.saturating_sub(1),
         phase::TEST_BEGIN => {
-            if !started && current == 0 && shared().control().target == target::TEST {
+            if !started && shared().control().target == target::TEST {
                 host::start_reached(frame);
             }
             record::event(Operation::TestBegin, 0, 0, 0, 0, id(site));

@@ -194,6 +194,11 @@ fn save_start() {
     let host = HOST.get();
     let world = world();
     host.start = world.execution.clone();
+    let first = host.start.current as u32;
+    shared()
+        .control()
+        .first_thread
+        .store(first, Ordering::Relaxed);
     snapshot::take();
 }
 
@@ -446,6 +451,23 @@ pub fn finish_child(ended: End) -> ! {
         .switches
         .fetch_add(execution.switches, Ordering::Relaxed);
     arch::exit_group(0)
+}
+
+/// The thread in which executions start.
+pub fn first_thread() -> usize {
+    HOST.get().start.current
+}
+
+/// Whether a thread was there before executions start and is not the test's own: the harness.
+pub fn is_harness(thread: usize) -> bool {
+    let start = &HOST.get().start;
+    thread < start.threads.len() && thread != start.current
+}
+
+/// Threads of the program under test that have not ended.
+pub fn alive() -> usize {
+    let harness = HOST.get().start.alive - 1;
+    world().execution.alive.saturating_sub(harness)
 }
 
 /// Whether this is a forked child.

@@ -13,7 +13,7 @@ pub fn ends(code: i32) -> ! {
     if !world().live {
         arch::exit_group(code as usize);
     }
-    if world().running && world().execution.current != 0 {
+    if world().running && world().execution.current != host::first_thread() {
         shared().note_condition(conditions::EXIT_IN_THREAD);
     }
     host::end(End::Exit(code as u32 & 0xff))

@@ -65,6 +65,7 @@ fn write(cycles: &[bool], only_cycles: bool) {
     let execution = &world().execution;
     let involved: Vec<usize> = (0..execution.threads.len())
         .filter(|number| execution.threads[*number].state == State::Blocked)
+        .filter(|number| !crate::host::is_harness(*number))
         .filter(|number| !only_cycles || cycles[*number])
         .collect();
     // Two deadlocks are the same if the same calls wait; their order does not matter.

@@ -38,7 +38,7 @@ pub fn test_failed(code: u32) {
         .panics
         .iter()
         .rev()
-        .find(|panic| panic.thread == 0)
+        .find(|panic| usize::from(panic.thread) == crate::host::first_thread())
         .or(execution.panics.last());
     let innermost = last.map_or(u64::from(code), |panic| {
         panic
@@ -72,7 +72,7 @@ pub fn count_strays() {
         .execution
         .threads
         .iter()
-        .skip(1)
+        .skip(crate::host::first_thread() + 1)
         .filter(|thread| thread.panics > 0 && thread.state == State::Done && !thread.joined)
         .count();
     shared()
