@@ -71,6 +71,16 @@ impl End {
     }
 }
 
+/// How the test function returned. What its harness does afterwards (printing, for one) is
+/// not part of the execution: a test known to pass is not even let run into it.
+#[derive(Clone, Copy)]
+struct Return {
+    /// First word of the result.
+    value: u64,
+    hash: u64,
+    point: u64,
+}
+
 struct Host {
     end: End,
     /// The execution as it was when executions start.
@@ -80,8 +90,8 @@ struct Host {
     main: (usize, i32, usize, usize),
     /// Frame of the call of the test function.
     test_frame: usize,
-    /// First word of the test function's result in the execution under way.
-    test_value: Option<u64>,
+    /// The test function's return in the execution under way.
+    test_return: Option<Return>,
 }
 
 static HOST: Global<Host> = Global::new(Host {
@@ -90,7 +100,7 @@ static HOST: Global<Host> = Global::new(Host {
     is_child: false,
     main: (0, 0, 0, 0),
     test_frame: 0,
-    test_value: None,
+    test_return: None,
 });
 
 /// Ends the execution under way: its fibers are abandoned and the host goes on.
@@ -121,7 +131,12 @@ pub fn test_returned(frame: usize, value: u64) {
     if frame != host.test_frame || world().execution.current != host.start.current {
         return;
     }
-    host.test_value = Some(value);
+    let execution = &world().execution;
+    host.test_return = Some(Return {
+        value,
+        hash: execution.hash,
+        point: execution.point,
+    });
     if shared().family().passing_value == Some(value) {
         end(End::Passed);
     }
@@ -349,7 +364,7 @@ fn prepare(seed: u64, length: u64) {
     let world = world();
     world.execution.restart(&host.start);
     world.off = 0;
-    host.test_value = None;
+    host.test_return = None;
     crate::world::take_at_site();
     let control = shared().control();
     control.seed.store(seed, Ordering::Relaxed);
@@ -441,15 +456,6 @@ fn run_in_child() -> End {
 /// Ends a forked child after its execution.
 pub fn finish_child(ended: End) -> ! {
     shared().family().child_end = ended.encode();
-    let execution = &world().execution;
-    let control = shared().control();
-    control
-        .last_points
-        .store(execution.point, Ordering::Relaxed);
-    control.last_hash.store(execution.hash, Ordering::Relaxed);
-    control
-        .switches
-        .fetch_add(execution.switches, Ordering::Relaxed);
     arch::exit_group(0)
 }
 
@@ -495,7 +501,7 @@ fn judge(ended: End) {
     match ended {
         End::Exit(0) => {
             if control.target == target::TEST {
-                shared().family().passing_value = host.test_value;
+                shared().family().passing_value = host.test_return.map(|test| test.value);
             }
             deadlock::at_exit();
             panic::count_strays();
@@ -509,19 +515,18 @@ fn judge(ended: End) {
     }
     let code = if let End::Exit(code) = ended { code } else { 0 };
     control.exit_code.store(code, Ordering::Relaxed);
+    let execution = &world.execution;
+    let executed = (execution.hash, execution.point);
+    let (hash, point) = host
+        .test_return
+        .map_or(executed, |test| (test.hash, test.point));
     let family = shared().family();
-    family.longest = family.longest.max(world.execution.point);
-    if !host.is_child {
-        control
-            .last_points
-            .store(world.execution.point, Ordering::Relaxed);
-        control
-            .last_hash
-            .store(world.execution.hash, Ordering::Relaxed);
-        control
-            .switches
-            .fetch_add(world.execution.switches, Ordering::Relaxed);
-    }
+    family.longest = family.longest.max(point);
+    control.last_points.store(point, Ordering::Relaxed);
+    control.last_hash.store(hash, Ordering::Relaxed);
+    control
+        .switches
+        .fetch_add(execution.switches, Ordering::Relaxed);
 }
 
 /// Counts an execution that is over.

@@ -93,7 +93,7 @@ pub unsafe extern "C" fn pthread_create(
         if let Some(strategy) = &mut world.orders.strategy {
             strategy.thread_started(number, parent, site_key(site));
         }
-        let alive = world.execution.alive as u32;
+        let alive = host::alive() as u32;
         shared()
             .control()
             .threads
