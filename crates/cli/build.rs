@@ -13,8 +13,8 @@ const EMBEDDED: &[&str] = &[
     "runtime/hooks",
 ];
 
-/// Directories that only take part in the hash.
-const HASHED: &[&str] = &["instrument/src"];
+/// Directories that decide what an instrumented object looks like.
+const INSTRUMENTATION: &[&str] = &["abi/src", "trace/src", "runtime/hooks", "instrument/src"];
 
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -28,17 +28,21 @@ fn main() {
             entries.push_str(&format!("    ({name:?}, include_str!({path:?})),\n"));
         }
     }
-    for directory in HASHED {
+    let mut objects = Fnv::new();
+    for directory in INSTRUMENTATION {
         for (name, path) in sources(&crates, directory) {
-            add(&mut hash, &name, &path);
+            add(&mut objects, &name, &path);
         }
     }
+    hash.add(&objects.0.to_le_bytes());
     let code = format!(
         "/// Relative path and text of every embedded file.\n\
          pub(crate) const FILES: &[(&str, &str)] = &[\n{entries}];\n\
          /// Hash over all that decides what instrumented programs look like.\n\
-         pub(crate) const HASH: &str = \"{:016x}\";\n",
-        hash.0
+         pub(crate) const HASH: &str = \"{:016x}\";\n\
+         /// Hash over the part of it that decides what instrumented objects look like.\n\
+         pub(crate) const OBJECTS_HASH: &str = \"{:016x}\";\n",
+        hash.0, objects.0
     );
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("embedded_files.rs"), code).expect("OUT_DIR is writable");

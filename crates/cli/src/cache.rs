@@ -2,11 +2,13 @@
 //! runtime, the links by which cargo calls us, and instrumented objects.
 //!
 //! ```text
-//! <cache>/<version>-<hash of sources>/<rustc release>-<commit>/
-//!     runtime/    libraddle_runtime.so, hooks.bc; appears whole
-//!     bin/        links to this executable
-//!     objects/    instrumented objects by content hash
-//!     lock        held while the runtime is compiled
+//! <cache>/
+//!     <version>-<hash of sources>/<rustc release>-<commit>/
+//!         runtime/    libraddle_runtime.so, hooks.bc; appears whole
+//!         bin/        links to this executable
+//!         lock        held while the runtime is compiled
+//!     objects-<hash of the instrumentation's sources>/<rustc release>-<commit>/
+//!                     instrumented objects by content hash
 //! ```
 
 use std::fs::{self, File};
@@ -28,14 +30,19 @@ const VARIABLE: &str = "RADDLE_CACHE";
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     directory: PathBuf,
+    objects: PathBuf,
 }
 
 impl Cache {
     /// Makes sure that everything is there. `announce` is called if that will take a while.
     pub(crate) fn prepare(toolchain: &Toolchain, announce: impl FnOnce()) -> Result<Self, Failure> {
         let version = format!("{}-{}", env!("CARGO_PKG_VERSION"), embedded::HASH);
-        let directory = root()?.join(version).join(toolchain.directory_name());
-        let cache = Self { directory };
+        let root = root()?;
+        let objects = format!("objects-{}", embedded::OBJECTS_HASH);
+        let cache = Self {
+            directory: root.join(version).join(toolchain.directory_name()),
+            objects: root.join(objects).join(toolchain.directory_name()),
+        };
         cache.fill(toolchain, announce).or_exit(Exit::Unsupported)?;
         Ok(cache)
     }
@@ -46,8 +53,8 @@ impl Cache {
     }
 
     /// Where instrumented objects are kept.
-    pub(crate) fn objects(&self) -> PathBuf {
-        self.directory.join("objects")
+    pub(crate) fn objects(&self) -> &Path {
+        &self.objects
     }
 
     /// The link through which we are the program with this name.
@@ -57,7 +64,7 @@ impl Cache {
 
     fn fill(&self, toolchain: &Toolchain, announce: impl FnOnce()) -> anyhow::Result<()> {
         let bin = self.directory.join("bin");
-        for directory in [&bin, &self.objects()] {
+        for directory in [&bin, &self.objects] {
             fs::create_dir_all(directory).with_context(|| cannot_use(directory))?;
         }
         let own = std::env::current_exe().context("cannot find our own executable")?;
