@@ -4,7 +4,8 @@
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use raddle_abi::plan::{Decision, Switch};
+use raddle_abi::plan::{Decision, Switch, ThreadAnchor};
+use raddle_abi::record::RawEvent;
 use raddle_abi::site::Operation;
 use raddle_schedule::anchor::{Passed, Spawn, anchor_threads, switches_by_site, switches_by_step};
 use raddle_schedule::minimise::minimise;
@@ -145,36 +146,27 @@ impl Confirmation<'_> {
         switches: Vec<Switch>,
         shown: &Shown,
     ) -> Schedule {
+        let none = RawRecording::default();
+        let recording = shown.recording.as_ref().unwrap_or(&none);
         let by_site = switches.iter().any(|switch| switch.site_key != 0);
-        let spawns: Vec<_> = shown.recording.iter().flat_map(spawns).collect();
-        let anchors = anchor_threads(spawns.iter().map(|&(parent, thread, site)| Spawn {
-            parent,
-            thread,
-            site_key: self.explainer.key(site),
-        }));
-        let threads = anchors
-            .into_iter()
-            .zip(&spawns)
-            .map(|(value, &(_, _, site))| Placed {
-                value,
-                place: self.explainer.place_in_words(site),
-            });
         let threads = if by_site {
-            threads.collect()
+            self.threads(recording)
         } else {
             Vec::new()
         };
-        let build = self.explainer.build();
-        let decisions = &raw.decisions;
-        let switches = switches.into_iter().enumerate().map(|(at, value)| {
-            let site = decisions
-                .get(at)
-                .map_or(0, |decision: &Decision| decision.site);
+        let placed = switches.into_iter().enumerate().map(|(at, value)| {
+            let decision = raw.decisions.get(at);
+            let place = decision.map(|decision| {
+                let frames = stack_before(recording, decision);
+                self.explainer.place(decision.site, frames)
+            });
             Placed {
                 value,
-                place: self.explainer.place_in_words(site),
+                place: place.unwrap_or_default(),
             }
         });
+        let switches = placed.collect();
+        let build = self.explainer.build();
         Schedule {
             build,
             test: self.target.name.clone(),
@@ -195,9 +187,31 @@ impl Confirmation<'_> {
                     place: String::new(),
                 })
                 .collect(),
-            switches: switches.collect(),
+            switches,
             threads,
         }
+    }
+
+    /// Names of the threads that a recording starts.
+    fn threads(&mut self, recording: &RawRecording) -> Vec<Placed<ThreadAnchor>> {
+        let spawns: Vec<&RawEvent> = recording
+            .events
+            .iter()
+            .filter(|event| event.operation == Operation::Spawn as u16)
+            .collect();
+        let anchors = anchor_threads(spawns.iter().map(|event| Spawn {
+            parent: event.thread,
+            thread: u16::try_from(event.address).unwrap_or(u16::MAX),
+            site_key: self.explainer.key(event.site),
+        }));
+        let placed = anchors
+            .into_iter()
+            .zip(spawns)
+            .map(|(value, event)| Placed {
+                value,
+                place: self.explainer.place(event.site, recording.stack(event)),
+            });
+        placed.collect()
     }
 
     fn store(
@@ -273,13 +287,16 @@ fn replay_plan(
     }
 }
 
-/// Threads started in a recording: parent, number, site.
-fn spawns(recording: &RawRecording) -> impl Iterator<Item = (u16, u16, u32)> {
-    recording
+/// Stack of the step before which a decision was made: of the first event of that thread
+/// there at or after it.
+fn stack_before<'a>(recording: &'a RawRecording, decision: &Decision) -> &'a [u64] {
+    let start = recording
         .events
-        .iter()
-        .filter(|event| event.operation == Operation::Spawn as u16)
-        .filter_map(|event| Some((event.thread, u16::try_from(event.address).ok()?, event.site)))
+        .partition_point(|event| event.point <= decision.point);
+    let mut later = recording.events[start..].iter();
+    later
+        .find(|event| event.thread == decision.from && event.site == decision.site)
+        .map_or(&[], |event| recording.stack(event))
 }
 
 /// Scheduling points passed in a recording.

@@ -5,13 +5,17 @@ use raddle_abi::site::Operation;
 
 use super::locate::{Located, short};
 
-/// The words for an event at a place.
-pub(super) fn words(event: &RawEvent, located: &Located) -> String {
+/// The words for an event at a place. Of a step at fault it is told what it does even if
+/// that happens inside of std.
+pub(super) fn words(event: &RawEvent, located: &Located, is_fault: bool) -> String {
     let operation = Operation::from_number(event.operation).unwrap_or(Operation::Unknown);
     if has_own_words(operation) {
         return operation_words(operation, event);
     }
     match located.std_callee() {
+        Some(callee) if is_fault => {
+            format!("{} in {}", operation_words(operation, event), short(callee))
+        }
         Some(callee) => format!("calls {}", short(callee)),
         None => operation_words(operation, event),
     }

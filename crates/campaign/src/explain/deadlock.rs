@@ -1,7 +1,7 @@
 //! Deadlocks: who waits for what, held by whom; lost wake-ups as their cause.
 
-use raddle_abi::site::Operation;
-use raddle_trace::runner::{RawFinding, RawWait};
+use raddle_abi::site::{Operation, SiteId};
+use raddle_trace::runner::{RawFinding, RawRecording, RawWait};
 
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
@@ -15,14 +15,15 @@ pub(super) fn involved(raw: &RawFinding) -> impl Iterator<Item = &RawWait> {
         .filter(move |wait| wait.in_cycle || !has_cycle)
 }
 
-pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
+pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawRecording) -> Story {
     let waits: Vec<(&RawWait, Located)> = involved(raw)
         .map(|wait| (wait, locator.locate(wait.site, &wait.frames)))
         .collect();
     let in_cycle = waits.iter().filter(|(wait, _)| wait.in_cycle).count();
     let lost = waits.iter().find_map(|(wait, located)| {
         let (thread, site) = wait.lost_wake?;
-        Some((*wait, located, thread, locator.locate(site, &[])))
+        let stack = wake_stack(recording, thread, site);
+        Some((*wait, located, thread, locator.locate(site, stack)))
     });
     let (title, mut cause) = match (in_cycle, &lost) {
         (1, _) => {
@@ -81,7 +82,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
         if !cause.is_empty() {
             cause.push(' ');
         }
-        cause.push_str(&sentences.join("; "));
+        cause.push_str(&capitalised(&sentences.join("; ")));
         cause.push('.');
     }
     let mut interest = Interest::default();
@@ -106,6 +107,16 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
             .collect(),
         interest,
     }
+}
+
+/// Stack of the last wake-up that `thread` made at `site`.
+fn wake_stack(recording: &RawRecording, thread: u32, site: SiteId) -> &[u64] {
+    let wake = recording
+        .events
+        .iter()
+        .rev()
+        .find(|event| u32::from(event.thread) == thread && event.site == site);
+    wake.map_or(&[], |event| recording.stack(event))
 }
 
 /// "thread 1 waits for a lock held by thread 2".

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use raddle_abi::finding::Kind;
 use raddle_abi::record::RawEvent;
 use raddle_abi::site::{Operation, SiteId};
 use raddle_trace::finding::LaneStep;
@@ -65,8 +66,8 @@ pub(super) fn lanes(
     if recording.events.is_empty() {
         return without_recording(locator, raw);
     }
-    let first = recording.events.len().saturating_sub(LOOK_BACK);
-    let events = &recording.events[first..];
+    let end = end_of_story(raw, recording);
+    let events = &recording.events[end.saturating_sub(LOOK_BACK)..end];
     let faults = fault_events(events, interest);
     let wanted_locks = locks_of(events, interest);
     let shared = if interest.shared {
@@ -88,18 +89,44 @@ pub(super) fn lanes(
         let step = LaneStep {
             thread: usize::from(event.thread),
             place: located.place(true),
-            action: action::words(event, &located),
+            action: action::words(event, &located, is_fault),
             at_fault: is_fault,
         };
-        match rows.last_mut() {
-            Some(last) if says_the_same(&last.step, &step) => {
-                last.step.at_fault |= step.at_fault;
-                last.weight = last.weight.max(weight);
+        // A thread that does the same again (it spins, or it is all one call) needs one row.
+        let before = rows.iter().rposition(|row| row.step.thread == step.thread);
+        match before {
+            Some(before) if says_the_same(&rows[before].step, &step) => {
+                let earlier = rows.remove(before);
+                let step = LaneStep {
+                    at_fault: earlier.step.at_fault | step.at_fault,
+                    ..step
+                };
+                rows.push(Row {
+                    at,
+                    weight: earlier.weight.max(weight),
+                    step,
+                });
             }
             _ => rows.push(Row { at, weight, step }),
         }
     }
     heaviest(rows)
+}
+
+/// Number of events up to the fault: what came after it does not matter. A race does not end
+/// the execution, and a panic unwinds.
+fn end_of_story(raw: &RawFinding, recording: &RawRecording) -> usize {
+    let events = &recording.events;
+    let seen = events.partition_point(|event| u64::from(event.point) <= raw.points);
+    let is_panic = |event: &RawEvent| event.operation == Operation::Panic as u16;
+    match raw.kind {
+        Kind::DataRace => seen,
+        Kind::Panic => events
+            .iter()
+            .rposition(is_panic)
+            .map_or(events.len(), |panic| panic + 1),
+        _ => events.len(),
+    }
 }
 
 /// Without a recording there are only the places that the finding itself names.
@@ -132,6 +159,14 @@ fn without_recording(locator: &mut Locator, raw: &RawFinding) -> Vec<LaneStep> {
 fn fault_events(events: &[RawEvent], interest: &Interest) -> HashSet<usize> {
     let mut faults = HashSet::new();
     for &(thread, site) in &interest.faults {
+        let is_panic = |event: &RawEvent| event.operation == Operation::Panic as u16;
+        let panic = events
+            .iter()
+            .rposition(|event| event.thread == thread && is_panic(event));
+        if panic.is_some() {
+            faults.extend(panic);
+            continue;
+        }
         let of_thread = || events.iter().rposition(|event| event.thread == thread);
         let exact = events
             .iter()
@@ -259,22 +294,23 @@ fn weight(
     }
 }
 
+/// Parts of function paths of std that tell nothing about an interleaving.
+const NOISE: &[&str] = &[
+    "drop_in_place",
+    "::drop",
+    "::clone",
+    "::deref",
+    "::fmt",
+    "::new",
+    "::default",
+    "::spawn",
+    "::scope",
+];
+
 /// What std does for its own sake around values: nobody wants to read it.
 fn is_noise(located: &Located) -> bool {
-    let Some(callee) = located.std_callee() else {
-        return false;
-    };
-    [
-        "drop_in_place",
-        "::drop",
-        "::clone",
-        "Arc::new",
-        "thread::spawn",
-        "::fmt",
-        "Box::new",
-    ]
-    .iter()
-    .any(|noise| callee.contains(noise))
+    let callee = located.std_callee();
+    callee.is_some_and(|callee| NOISE.iter().any(|noise| callee.contains(noise)))
 }
 
 fn says_the_same(one: &LaneStep, other: &LaneStep) -> bool {

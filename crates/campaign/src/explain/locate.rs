@@ -76,29 +76,17 @@ impl Locator {
         };
         let mut chain = vec![self.frame(&info.location())];
         chain.extend(info.inlined_at.iter().map(|call| self.frame(call)));
-        // The site's own function is among the innermost of the stack, below our hooks.
-        let outermost = chain
-            .last()
-            .map(|frame| last_name(&frame.place.function).to_owned());
+        // The site's own function is among the innermost of the stack, below our hooks; a
+        // call in tail position may have taken its frame's place, then it is not there.
+        let outermost = chain.last().map(|frame| frame.place.clone());
         let holder = addresses.iter().take(4).position(|&address| {
-            let physical = self.symbols.frames(address).last();
-            physical.map(|frame| last_name(&frame.place.function)) == outermost.as_deref()
+            self.symbols.frames(address).iter().any(|frame| {
+                outermost
+                    .as_ref()
+                    .is_some_and(|own| is_same_function(own, &frame.place))
+            })
         });
-        let callers = match (holder, addresses) {
-            (Some(at), _) => self.stack(&addresses[at + 1..]),
-            (None, []) => Vec::new(),
-            // The names disagree: trust the stack and leave the site's chain out.
-            (None, _) => {
-                let frames = self.stack(addresses);
-                if !frames.is_empty() {
-                    return Located {
-                        key: info.key,
-                        frames,
-                    };
-                }
-                frames
-            }
-        };
+        let callers = self.stack(&addresses[holder.map_or(0, |at| at + 1)..]);
         chain.extend(callers);
         Located {
             key: info.key,
@@ -206,6 +194,12 @@ pub(crate) fn short(function: &str) -> String {
         start -= 1;
     }
     segments[start..].join("::")
+}
+
+/// Two ways to learn of a function may write its path differently, so its last name and
+/// its file have to do.
+fn is_same_function(one: &Place, other: &Place) -> bool {
+    one.file == other.file && last_name(&one.function) == last_name(&other.function)
 }
 
 fn last_name(function: &str) -> &str {

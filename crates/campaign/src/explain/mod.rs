@@ -75,6 +75,20 @@ impl Explainer {
         in_words(&self.locator.locate(site, &[]).place(false))
     }
 
+    /// `file:line in function` of the user's code around a site; `frames` tell who called.
+    pub fn place(&mut self, site: SiteId, frames: &[u64]) -> String {
+        let place = self.locator.locate(site, frames).place(true);
+        match place.file.is_empty() {
+            true => String::new(),
+            false => format!(
+                "{}:{} in {}",
+                place.file,
+                place.line,
+                locate::short(&place.function)
+            ),
+        }
+    }
+
     /// Where a stack of return addresses stands in the user's code, in words.
     pub fn stack_in_words(&mut self, addresses: &[u64]) -> Option<String> {
         let frames = self.locator.stack(addresses);
@@ -144,7 +158,7 @@ impl Explainer {
         let threads = threads::names(&mut self.locator, raw, recording);
         let story = match raw.kind {
             Kind::DataRace => race::story(&mut self.locator, raw, recording),
-            Kind::Deadlock => deadlock::story(&mut self.locator, raw),
+            Kind::Deadlock => deadlock::story(&mut self.locator, raw, recording),
             Kind::Panic => panic::story(&mut self.locator, raw),
             _ => trouble::story(&mut self.locator, raw),
         };

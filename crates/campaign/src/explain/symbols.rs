@@ -116,7 +116,16 @@ impl Symbols {
 
 /// The path of a mangled function: demangled, without hash and generic arguments.
 pub(crate) fn function_path(mangled: &str) -> String {
-    without_generics(&format!("{:#}", rustc_demangle::demangle(mangled)))
+    let path = without_generics(&format!("{:#}", rustc_demangle::demangle(mangled)));
+    // The two manglings differ in how they write closures and inherent methods.
+    let path = path.replace("{{closure}}", "{closure}");
+    match path
+        .strip_prefix('<')
+        .and_then(|inside| inside.split_once(">::"))
+    {
+        Some((receiver, method)) if !receiver.contains(" as ") => format!("{receiver}::{method}"),
+        _ => path,
+    }
 }
 
 /// Drops generic arguments (`Vec<T>` and `::<T>`), but keeps a leading `<T as Trait>`.
@@ -181,6 +190,11 @@ mod tests {
         assert_eq!(
             function_path("_ZN4core9panicking5panic17h0123456789abcdefE"),
             "core::panicking::panic"
+        );
+        let v0 = "_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex14lock_contended";
+        assert_eq!(
+            function_path(v0),
+            "std::sys::sync::mutex::futex::Mutex::lock_contended"
         );
     }
 

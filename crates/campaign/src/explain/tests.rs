@@ -281,9 +281,9 @@ fn ids_depend_on_places_and_not_on_threads_or_order() {
 #[test]
 fn long_recordings_give_few_rows_with_the_fault_among_them() {
     let mut events = vec![(0, Operation::Write, 0x100, 10)];
-    for _ in 0..500 {
-        events.push((0, Operation::AtomicLoad, 0x200, 11));
-        events.push((1, Operation::AtomicStore, 0x200, 12));
+    for turn in 0..500 {
+        events.push((0, Operation::AtomicLoad, 0x200, 11 + turn % 2));
+        events.push((1, Operation::AtomicStore, 0x200, 13 + turn % 2));
     }
     events.push((1, Operation::Panic, 0, 50));
     let mut raw = raw(Kind::Panic);
