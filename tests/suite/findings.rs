@@ -85,7 +85,7 @@ fn people_get_lanes_a_cause_and_the_replay_command() {
     let text = format!("{}{}", ended.stdout, ended.stderr);
     for words in [
         "cargo raddle replay panic-",
-        "src/lib.rs:15",
+        "lib.rs:15",
         "tests/visitors.rs:13",
     ] {
         assert!(text.contains(words), "{words} is missing:\n{text}");

@@ -6,7 +6,6 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// What is published.
-#[derive(Default)]
 pub struct Configuration {
     /// How many workers to start.
     pub workers: u64,
@@ -21,9 +20,7 @@ pub struct Published {
 impl Published {
     /// Publishes a configuration; the first one stays.
     pub fn publish(&self, workers: u64) {
-        let mut configuration = Box::<Configuration>::default();
-        configuration.workers = workers;
-        let fresh = Box::into_raw(configuration);
+        let fresh = Box::into_raw(Box::new(Configuration { workers }));
         let null = ptr::null_mut();
         let order = Ordering::Relaxed;
         if self
