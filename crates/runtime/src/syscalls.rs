@@ -29,11 +29,14 @@ struct Kernel {
     opened: Vec<usize>,
     /// Where this library's code stands.
     code: (usize, usize),
+    /// Number of this process, once it was asked for.
+    process: isize,
 }
 
 static KERNEL: Global<Kernel> = Global::new(Kernel {
     opened: Vec::new(),
     code: (0, 0),
+    process: 0,
 });
 
 /// Turns dispatch on for this OS thread. False if the kernel has none.
@@ -243,9 +246,14 @@ fn is_harmless(number: usize) -> bool {
     )
 }
 
-fn thread_id() -> isize {
+/// The number that the running thread has for the kernel: the first one's is the process's.
+pub fn thread_id() -> isize {
     let current = world().execution.current;
-    let process = perform(nr::GETPID, [0; 6]);
+    let kernel = KERNEL.get();
+    if kernel.process == 0 {
+        kernel.process = perform(nr::GETPID, [0; 6]);
+    }
+    let process = kernel.process;
     if current == 0 {
         process
     } else {

@@ -60,3 +60,13 @@ pub unsafe extern "C" fn fork() -> i32 {
     }
     child
 }
+
+/// libc's `gettid`: each fiber has a number of its own.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn gettid() -> i32 {
+    if world().live {
+        return crate::syscalls::thread_id() as i32;
+    }
+    // SAFETY: asks for a number.
+    unsafe { arch::syscall(arch::nr::GETTID, [0; 6]) as i32 }
+}
