@@ -354,8 +354,7 @@ pub extern "C" fn __raddle_slow_fence(order: u32, site: *const Site) {
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_spin(site: *const Site) {
     note_site(site);
-    let execution = &world().execution;
-    if execution.threads[execution.current].user_depth > 0 {
+    if is_point(site) {
         scheduler::yield_now(id(site));
     }
 }

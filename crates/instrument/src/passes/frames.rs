@@ -13,7 +13,8 @@ pub(super) struct Frame {
     pub(super) path: String,
     /// Whether it is the standard library's.
     pub(super) is_std: bool,
-    /// Whether scheduling inside it is noise: thread start and exit, and the test harness.
+    /// Whether scheduling inside it is noise: thread start and exit, the test harness, and the
+    /// spinning that comes before blocking.
     pub(super) is_quiet: bool,
 }
 
@@ -30,6 +31,15 @@ const QUIET_FILES: &[&str] = &[
     "std/src/rt.rs",
     "std/src/sys/exit.rs",
     "library/test/",
+];
+
+/// Functions of std that wait by spinning for a while before they block. Nobody else runs while
+/// they do: a thread that is going to block blocks at once.
+const SPINNING: &[&str] = &[
+    "std::sys::sync::mutex::futex::Mutex::spin",
+    "std::sys::sync::rwlock::futex::RwLock::spin_until",
+    "std::sys::sync::rwlock::futex::RwLock::spin_read",
+    "std::sys::sync::rwlock::futex::RwLock::spin_write",
 ];
 
 /// Whether a source file belongs to the standard library or to what it is built from.
@@ -67,10 +77,11 @@ impl<'c> Frames<'c> {
             return Rc::clone(frame);
         }
         let file = self.file(subprogram);
+        let path = path_of(self.context, subprogram);
         let frame = Rc::new(Frame {
-            path: path_of(self.context, subprogram),
             is_std: is_std_file(&file),
-            is_quiet: is_quiet_file(&file),
+            is_quiet: is_quiet_file(&file) || SPINNING.contains(&path.as_str()),
+            path,
         });
         self.frames.insert(subprogram, Rc::clone(&frame));
         frame
