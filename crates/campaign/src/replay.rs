@@ -123,6 +123,7 @@ pub fn replay(
             break;
         }
         result.runs += 1;
+        explainer.first_thread = runner.first_thread();
         note(&mut result, &outcome, target, stored, &mut explainer);
         if let Some(switch) = outcome.diverged {
             result

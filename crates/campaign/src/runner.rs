@@ -56,6 +56,7 @@ pub(crate) struct ProcessRunner<'a> {
     executions: &'a AtomicU64,
     worker: Option<Worker>,
     stuck_at: Vec<u64>,
+    first_thread: u16,
 }
 
 impl<'a> ProcessRunner<'a> {
@@ -73,6 +74,7 @@ impl<'a> ProcessRunner<'a> {
             executions,
             worker: None,
             stuck_at: Vec::new(),
+            first_thread: 0,
         }
     }
 
@@ -85,6 +87,11 @@ impl<'a> ProcessRunner<'a> {
     /// first is where it stood.
     pub fn stuck_at(&self) -> &[u64] {
         &self.stuck_at
+    }
+
+    /// Number of the test's own thread in the last plan.
+    pub fn first_thread(&self) -> u16 {
+        self.first_thread
     }
 
     fn program(&self) -> String {
@@ -169,6 +176,8 @@ impl Runner for ProcessRunner<'_> {
             // Nothing may write to the shared memory while it is read for the last time.
             worker.kill();
         }
+        let first_thread = worker.memory.header().first_thread.load(Ordering::Relaxed);
+        self.first_thread = u16::try_from(first_thread).unwrap_or(0);
         let mut outcome = collect(&worker, &before, request.record);
         match ending {
             Ending::Done => {

@@ -187,8 +187,11 @@ impl TestRun<'_> {
     /// Names places of the executable; loaded when first needed.
     pub fn explainer(&mut self) -> &mut Explainer {
         let (exe, workspace) = (&self.target.exe, &self.session.options.workspace_root);
-        self.explainer
-            .get_or_insert_with(|| Explainer::new(exe, workspace))
+        let explainer = self
+            .explainer
+            .get_or_insert_with(|| Explainer::new(exe, workspace));
+        explainer.first_thread = self.runner.first_thread();
+        explainer
     }
 
     /// Takes up what a plan found: new findings are confirmed and reported.

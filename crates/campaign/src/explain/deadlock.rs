@@ -16,9 +16,11 @@ pub(super) fn involved(raw: &RawFinding) -> impl Iterator<Item = &RawWait> {
 }
 
 pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawRecording) -> Story {
-    let waits: Vec<(&RawWait, Located)> = involved(raw)
+    let mut waits: Vec<(&RawWait, Located)> = involved(raw)
         .map(|wait| (wait, locator.locate(wait.site, &wait.frames)))
         .collect();
+    // What came too early explains most; who waits for another's end explains least.
+    waits.sort_by_key(|(wait, _)| (wait.lost_wake.is_none(), wait.operation == Operation::Join));
     let in_cycle = waits.iter().filter(|(wait, _)| wait.in_cycle).count();
     let lost = waits.iter().find_map(|(wait, located)| {
         let (thread, site) = wait.lost_wake?;

@@ -83,7 +83,7 @@ pub(super) fn lanes(
             continue;
         }
         let located = locator.locate(event.site, recording.stack(event));
-        if located.user(true).is_none() || (!is_fault && is_noise(&located)) {
+        if located.user(true).is_none() || (!is_fault && is_noise(event, &located)) {
             continue;
         }
         let step = LaneStep {
@@ -308,7 +308,10 @@ const NOISE: &[&str] = &[
 ];
 
 /// What std does for its own sake around values: nobody wants to read it.
-fn is_noise(located: &Located) -> bool {
+fn is_noise(event: &RawEvent, located: &Located) -> bool {
+    if event.operation == Operation::Spawn as u16 {
+        return false;
+    }
     let callee = located.std_callee();
     callee.is_some_and(|callee| NOISE.iter().any(|noise| callee.contains(noise)))
 }

@@ -78,15 +78,27 @@ impl Locator {
         chain.extend(info.inlined_at.iter().map(|call| self.frame(call)));
         // The site's own function is among the innermost of the stack, below our hooks; a
         // call in tail position may have taken its frame's place, then it is not there.
-        let outermost = chain.last().map(|frame| frame.place.clone());
-        let holder = addresses.iter().take(4).position(|&address| {
-            self.symbols.frames(address).iter().any(|frame| {
-                outermost
-                    .as_ref()
-                    .is_some_and(|own| is_same_function(own, &frame.place))
-            })
-        });
-        let callers = self.stack(&addresses[holder.map_or(0, |at| at + 1)..]);
+        let own = chain.last().map(|frame| frame.place.clone());
+        let holder = addresses
+            .iter()
+            .take(4)
+            .enumerate()
+            .find_map(|(at, &address)| {
+                let frames = self.symbols.frames(address);
+                let is_own = |frame: &Frame| {
+                    own.as_ref()
+                        .is_some_and(|own| is_same_function(own, &frame.place))
+                };
+                let inlined = frames.iter().position(is_own)?;
+                Some((at, frames[inlined + 1..].to_vec()))
+            });
+        let callers = match holder {
+            Some((at, mut callers)) => {
+                callers.extend(self.stack(&addresses[at + 1..]));
+                callers
+            }
+            None => self.stack(addresses),
+        };
         chain.extend(callers);
         Located {
             key: info.key,
@@ -196,10 +208,15 @@ pub(crate) fn short(function: &str) -> String {
     segments[start..].join("::")
 }
 
-/// Two ways to learn of a function may write its path differently, so its last name and
-/// its file have to do.
+/// Two ways to learn of a function may write its path differently, so its file, and its last
+/// name or the line, have to do.
 fn is_same_function(one: &Place, other: &Place) -> bool {
-    one.file == other.file && last_name(&one.function) == last_name(&other.function)
+    let name = |place: &Place| {
+        let closures = place.function.matches("{closure").count();
+        (last_name(&place.function).to_owned(), closures)
+    };
+    one.file == other.file
+        && (name(one) == name(other) || (one.line != 0 && one.line == other.line))
 }
 
 fn last_name(function: &str) -> &str {

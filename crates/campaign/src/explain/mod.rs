@@ -11,6 +11,7 @@ mod locate;
 mod panic;
 mod paths;
 mod race;
+mod renumber;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,8 @@ const TRACED_EVENTS: usize = 1 << 20;
 
 /// Explains findings of one executable.
 pub(crate) struct Explainer {
+    /// Number of the test's own thread.
+    pub first_thread: u16,
     locator: Locator,
 }
 
@@ -54,6 +57,7 @@ impl Explainer {
     pub fn new(executable: &Path, workspace: &Path) -> Self {
         let symbols = Symbols::new(executable, Paths::new(workspace));
         Self {
+            first_thread: 0,
             locator: Locator::new(SiteTable::open(executable).ok(), symbols),
         }
     }
@@ -153,8 +157,11 @@ impl Explainer {
         raw: &RawFinding,
         recording: Option<&RawRecording>,
     ) -> Finding {
-        let none = RawRecording::default();
-        let recording = recording.unwrap_or(&none);
+        let id = self.id(raw);
+        let raw = &renumber::finding(raw, self.first_thread);
+        let recording = &recording.map_or_else(RawRecording::default, |recording| {
+            renumber::recording(recording, self.first_thread)
+        });
         let threads = threads::names(&mut self.locator, raw, recording);
         let story = match raw.kind {
             Kind::DataRace => race::story(&mut self.locator, raw, recording),
@@ -165,7 +172,7 @@ impl Explainer {
         let lanes = lanes::lanes(&mut self.locator, raw, recording, &story.interest);
         Finding {
             kind: raw.kind,
-            id: self.id(raw),
+            id,
             test: target.name.clone(),
             target: target.target.clone(),
             title: story.title,

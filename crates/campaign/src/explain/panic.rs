@@ -50,13 +50,12 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
     };
     let cause = match step {
         Some(_) => format!(
-            "{} panics at {} in this interleaving, and not when threads run one after the other.",
+            "{} panics at {} in this interleaving; others of the same test pass.",
             super::deadlock::capitalised(&thread_in_words(thread)),
             in_words(&place)
         ),
         None => format!(
-            "The test returned an error (exit code {}) in this interleaving, and not when \
-             threads run one after the other.",
+            "The test returned an error (exit code {}) in this interleaving; others of it pass.",
             raw.detail[0]
         ),
     };

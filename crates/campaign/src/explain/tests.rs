@@ -41,6 +41,7 @@ fn explainer() -> Explainer {
         [(line, vec![user.clone()]), (line + 1000, vec![std, user])]
     });
     Explainer {
+        first_thread: 0,
         locator: Locator::new(None, Symbols::known(frames)),
     }
 }
@@ -259,6 +260,27 @@ fn a_panic_shows_what_threads_share() {
         (0, 50, true),
     ];
     assert_eq!(lines, expected);
+}
+
+#[test]
+fn the_tests_own_thread_is_shown_as_main() {
+    let mut raw = raw(Kind::Deadlock);
+    let joins = RawWait {
+        operation: Operation::Join,
+        is_lock: false,
+        ..wait(3, 4, &[], 8)
+    };
+    raw.waits = vec![joins, wait(4, 0xf, &[], 1040)];
+    let recording = recording(&[(3, Operation::Spawn, 4, 7)]);
+    let mut explainer = explainer();
+    explainer.first_thread = 3;
+    let finding = explainer.explain(&target(), &raw, Some(&recording));
+    assert_eq!(finding.threads, ["main", "started at src/lib.rs:7"]);
+    assert_eq!(
+        finding.stacks[0].heading,
+        "the main thread waits for the end of thread 1"
+    );
+    assert_eq!(finding.stacks[1].thread, 1);
 }
 
 #[test]

@@ -1,0 +1,57 @@
+//! Thread numbers as people see them: the test's own thread is 0.
+//!
+//! The runtime counts libtest's thread too, which waits for the test and is never part of a
+//! finding. Schedules keep the runtime's numbers; only what is shown is renumbered.
+
+use raddle_abi::record::RawEvent;
+use raddle_abi::site::Operation;
+use raddle_trace::runner::{RawFinding, RawRecording, RawWait};
+
+/// The finding with `first` as thread 0.
+pub(super) fn finding(raw: &RawFinding, first: u16) -> RawFinding {
+    let mut raw = raw.clone();
+    for decision in &mut raw.decisions {
+        decision.from = decision.from.saturating_sub(first);
+        decision.to = decision.to.saturating_sub(first);
+    }
+    for step in &mut raw.steps {
+        step.thread = step.thread.saturating_sub(first);
+    }
+    for wait in &mut raw.waits {
+        renumber_wait(wait, first);
+    }
+    raw
+}
+
+fn renumber_wait(wait: &mut RawWait, first: u16) {
+    wait.thread = wait.thread.saturating_sub(first);
+    if wait.operation == Operation::Join {
+        wait.object = wait.object.saturating_sub(u64::from(first));
+    }
+    for holder in &mut wait.holders {
+        *holder = holder.saturating_sub(u32::from(first));
+    }
+    if let Some((thread, _)) = &mut wait.lost_wake {
+        *thread = thread.saturating_sub(u32::from(first));
+    }
+}
+
+/// The recording with `first` as thread 0.
+pub(super) fn recording(recording: &RawRecording, first: u16) -> RawRecording {
+    let mut recording = recording.clone();
+    for event in &mut recording.events {
+        renumber_event(event, first);
+    }
+    recording
+}
+
+fn renumber_event(event: &mut RawEvent, first: u16) {
+    event.thread = event.thread.saturating_sub(first);
+    let names_thread = [Operation::Spawn, Operation::Join, Operation::Start];
+    if names_thread
+        .iter()
+        .any(|&operation| operation as u16 == event.operation)
+    {
+        event.address = event.address.saturating_sub(u64::from(first));
+    }
+}
