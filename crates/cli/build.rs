@@ -13,8 +13,13 @@ const EMBEDDED: &[&str] = &[
     "runtime/hooks",
 ];
 
-/// Directories that decide what an instrumented object looks like.
-const INSTRUMENTATION: &[&str] = &["abi/src", "trace/src", "runtime/hooks", "instrument/src"];
+/// Directories and files that decide what an instrumented object looks like.
+const INSTRUMENTATION: &[&str] = &[
+    "abi/src",
+    "trace/src/program_map.rs",
+    "runtime/hooks",
+    "instrument/src",
+];
 
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -49,9 +54,14 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 }
 
-/// All Rust files below `crates/directory`, sorted, with their paths relative to `crates`.
+/// All Rust files below `crates/directory` (or that file), sorted, with their paths relative
+/// to `crates`.
 fn sources(crates: &Path, directory: &str) -> Vec<(String, PathBuf)> {
     let root = crates.join(directory);
+    if root.is_file() {
+        println!("cargo::rerun-if-changed={}", root.display());
+        return vec![(directory.to_owned(), root)];
+    }
     println!("cargo::rerun-if-changed={}", root.display());
     let mut found = Vec::new();
     let mut pending = vec![root];

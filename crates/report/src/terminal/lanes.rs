@@ -12,6 +12,9 @@ use crate::style::Styles;
 /// Narrowest column in which a source line can be read.
 const NARROWEST: usize = 30;
 
+/// Lines that one source line may take in a narrow column.
+const SOURCE_LINES: usize = 3;
+
 const MARGIN: &str = "    ";
 const FAULT: &str = "  > ";
 
@@ -95,7 +98,10 @@ impl Layout<'_> {
             let source = format!("{}  {}", cell.at, cell.source);
             let place = Some((step.thread, source.clone()));
             if previous != place {
-                text.push_str(&self.row(MARGIN, lane, column, &source, false));
+                let indent = measure_text_width(&cell.at) + 2;
+                for line in hanging(&source, indent, column) {
+                    text.push_str(&self.row(MARGIN, lane, column, &line, false));
+                }
             }
             previous = place;
             let margin = if step.at_fault { FAULT } else { MARGIN };
@@ -160,9 +166,30 @@ impl Layout<'_> {
     fn thread_name(&self, thread: usize) -> String {
         match self.finding.threads.get(thread).map(String::as_str) {
             None | Some("") => format!("thread {thread}"),
+            Some(name) if name.starts_with("thread ") => name.to_owned(),
             Some(name) => format!("thread {thread}: {name}"),
         }
     }
+}
+
+/// `text` in at most [`SOURCE_LINES`] lines; those after the first are indented.
+fn hanging(text: &str, indent: usize, width: usize) -> Vec<String> {
+    let indent = indent.min(width / 2);
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.len() - 1;
+        let used = measure_text_width(&lines[last]);
+        let fits = used + 1 + measure_text_width(word) <= width;
+        if fits || used <= indent || lines.len() == SOURCE_LINES {
+            if used > 0 && !lines[last].ends_with("  ") {
+                lines[last].push(' ');
+            }
+            lines[last].push_str(word);
+        } else {
+            lines.push(format!("{}{word}", " ".repeat(indent)));
+        }
+    }
+    lines
 }
 
 /// `text` cut or filled to exactly `width` columns.
