@@ -395,6 +395,9 @@ fn prepare(seed: u64, length: u64) {
 }
 
 fn run_here(mode: Reexecution) -> End {
+    if mode == Reexecution::Snapshot {
+        snapshot::track();
+    }
     world().running = true;
     let ended = resume();
     if ended == End::Crashed {

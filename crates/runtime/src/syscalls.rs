@@ -6,6 +6,7 @@
 //! state otherwise means that executions have to be forked; what would block lets other
 //! threads run first.
 
+use crate::arch::errno::EFAULT;
 use crate::arch::{self, Interrupted, KernelSigaction, nr, signal};
 use crate::global::Global;
 use crate::host::{self, End};
@@ -92,7 +93,13 @@ pub fn undo() {
 
 fn perform(number: usize, arguments: [usize; 6]) -> isize {
     // SAFETY: the program asked for it.
-    unsafe { arch::syscall(number, arguments) }
+    let result = unsafe { arch::syscall(number, arguments) };
+    if result == error(EFAULT) && snapshot::heat_all() {
+        // The kernel was refused a page that only the snapshot had protected.
+        // SAFETY: the program asked for it.
+        return unsafe { arch::syscall(number, arguments) };
+    }
+    result
 }
 
 extern "C" fn on_call(_signal: i32, _info: *mut c_void, context: *mut c_void) {

@@ -33,14 +33,21 @@ const QUIET_FILES: &[&str] = &[
     "library/test/",
 ];
 
-/// Functions of std that wait by spinning for a while before they block. Nobody else runs while
-/// they do: a thread that is going to block blocks at once.
-const SPINNING: &[&str] = &[
+/// Functions of std whose operations are no scheduling points either, by the beginning of their
+/// paths. Those that spin for a while before they block: a thread that is going to block
+/// blocks at once. And the books about panics and poisoning that every lock looks into.
+const QUIET_FUNCTIONS: &[&str] = &[
     "std::sys::sync::mutex::futex::Mutex::spin",
-    "std::sys::sync::rwlock::futex::RwLock::spin_until",
-    "std::sys::sync::rwlock::futex::RwLock::spin_read",
-    "std::sys::sync::rwlock::futex::RwLock::spin_write",
+    "std::sys::sync::rwlock::futex::RwLock::spin_",
+    "std::panicking::panic_count::",
+    "std::sync::poison::Flag::",
 ];
+
+fn is_quiet_function(path: &str) -> bool {
+    QUIET_FUNCTIONS
+        .iter()
+        .any(|prefix| path.starts_with(prefix))
+}
 
 /// Whether a source file belongs to the standard library or to what it is built from.
 pub(super) fn is_std_file(file: &str) -> bool {
@@ -80,7 +87,7 @@ impl<'c> Frames<'c> {
         let path = path_of(self.context, subprogram);
         let frame = Rc::new(Frame {
             is_std: is_std_file(&file),
-            is_quiet: is_quiet_file(&file) || SPINNING.contains(&path.as_str()),
+            is_quiet: is_quiet_file(&file) || is_quiet_function(&path),
             path,
         });
         self.frames.insert(subprogram, Rc::clone(&frame));

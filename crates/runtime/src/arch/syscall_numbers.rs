@@ -30,9 +30,11 @@ pub mod errno {
             $(#[doc = concat!("`", stringify!($name), "`")] pub const $name: isize = $number;)*
         };
     }
-    errors! { ESRCH = 3, EAGAIN = 11, ENOMEM = 12, EBUSY = 16, EINVAL = 22, ENOSYS = 38, ETIMEDOUT = 110 }
+    errors! { ESRCH = 3, EAGAIN = 11, ENOMEM = 12, EFAULT = 14, EBUSY = 16, EINVAL = 22, ENOSYS = 38, ETIMEDOUT = 110 }
 }
 
+/// Readable.
+pub const PROT_READ: usize = 1;
 /// Readable and writable.
 pub const PROT_READ_WRITE: usize = 3;
 /// `MAP_PRIVATE | MAP_ANONYMOUS`.

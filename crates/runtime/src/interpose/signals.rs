@@ -5,6 +5,7 @@ use crate::arch::{self, Interrupted, KernelSigaction, nr, signal};
 use crate::global::Global;
 use crate::oracles::crash;
 use crate::own;
+use crate::snapshot;
 use crate::world::{without_hooks, world};
 use core::ffi::c_void;
 
@@ -47,6 +48,9 @@ pub fn install() {
 extern "C" fn on_fatal(number: i32, info: *mut c_void, context: *mut c_void) {
     // SAFETY: the kernel's context and information of this signal.
     let (context, address) = unsafe { (Interrupted::new(context), *info.cast::<u64>().add(2)) };
+    if number as usize == signal::SIGSEGV && snapshot::heat(address as usize) {
+        return;
+    }
     if world().running {
         crash::by_signal(number as u64, address, &context);
     }
