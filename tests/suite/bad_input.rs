@@ -80,7 +80,9 @@ fn corrupt_state_and_findings() {
     for entry in fs::read_dir(results.join("findings")).expect("findings are stored") {
         fs::write(entry.expect("an entry").path(), "[]").expect("it can be written");
     }
-    fixture.check(&["test", "--continue"], 100);
+    let run = fixture.check(&["test", "--continue"], 2);
+    run.assert_says(&["state.json"]);
+    fixture.check(&["test"], 100);
 }
 
 #[test]
