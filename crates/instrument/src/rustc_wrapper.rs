@@ -166,7 +166,7 @@ impl Flags {
 
 /// The flavor of a linker that is called without a C compiler; `None` for C compilers.
 pub(crate) fn direct_flavor(linker: &Path) -> Option<&'static str> {
-    match linker.file_stem()?.to_str()? {
+    match linker.file_name()?.to_str()? {
         "ld" | "ld.bfd" | "ld.gold" | "mold" | "wild" => Some("ld"),
         "ld.lld" | "lld" | "rust-lld" => Some("ld.lld"),
         _ => None,

@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::error::Error;
 use super::files::write_atomically;
-use crate::passes::{Origin, PASSES_VERSION};
+use crate::passes::{FINGERPRINT, Origin};
 
 /// The directory, and what all keys in it depend on.
 pub(super) struct Cache {
@@ -40,8 +40,7 @@ impl Cache {
         let size = std::fs::metadata(libllvm).map_or(0, |metadata| metadata.len());
         let mut base = Vec::new();
         base.extend(raddle_abi::ABI_VERSION.to_le_bytes());
-        base.extend(PASSES_VERSION.to_le_bytes());
-        base.extend(env!("CARGO_PKG_VERSION").as_bytes());
+        base.extend(FINGERPRINT.as_bytes());
         base.extend(libllvm.file_name().unwrap_or_default().as_encoded_bytes());
         base.extend(size.to_le_bytes());
         base.extend(xxhash_rust::xxh3::xxh3_128(hooks).to_le_bytes());
@@ -93,7 +92,9 @@ impl Cache {
 
     /// An archive of cached objects, which it refers to by path.
     pub(super) fn archive(&self, keys: &[Key]) -> Result<PathBuf, Error> {
+        // The directory takes part: an archive that was moved would refer to nothing.
         let mut hash = Xxh3::new();
+        hash.update(self.directory.as_os_str().as_encoded_bytes());
         for key in keys {
             hash.update(key.0.as_bytes());
         }

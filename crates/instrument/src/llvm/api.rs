@@ -15,7 +15,10 @@ macro_rules! opaque {
     };
 }
 opaque! { RawContext RawModule RawType RawValue RawBlock RawUse RawBuilder RawMetadata RawAttribute
-RawBuffer RawTarget RawMachine RawData RawOptions RawError }
+RawBuffer RawTarget RawMachine RawData RawOptions RawError RawDiagnostic }
+
+/// What LLVM calls for each diagnostic.
+pub(super) type DiagnosticHandler = extern "C" fn(*mut RawDiagnostic, *mut c_void);
 
 type Bool = c_int;
 
@@ -54,6 +57,9 @@ functions! {
 
     LLVMContextCreate() -> *mut RawContext;
     LLVMContextDispose(*mut RawContext);
+    LLVMContextSetDiagnosticHandler(*mut RawContext, DiagnosticHandler, *mut c_void);
+    LLVMGetDiagInfoDescription(*mut RawDiagnostic) -> *mut c_char;
+    LLVMGetDiagInfoSeverity(*mut RawDiagnostic) -> c_uint;
     LLVMGetMDKindIDInContext(*mut RawContext, *const c_char, c_uint) -> c_uint;
     LLVMCreateMemoryBufferWithMemoryRangeCopy(*const c_char, usize, *const c_char) -> *mut RawBuffer;
     LLVMGetBufferStart(*mut RawBuffer) -> *const c_char;

@@ -1,15 +1,36 @@
 //! The owner of all IR, its types and its constants.
 
-use std::ffi::c_char;
+use std::cell::RefCell;
+use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use super::api::{RawContext, RawType, RawValue, api};
+use super::Error;
+use super::api::{RawContext, RawDiagnostic, RawType, RawValue, api, message};
 use super::value::Value;
 
 /// An LLVM context: the owner of types, constants and metadata.
 pub struct Context {
     raw: NonNull<RawContext>,
+    /// First error that LLVM reported. Boxed, because LLVM holds its address.
+    error: Box<RefCell<Option<String>>>,
+}
+
+/// Keeps the first error: without a handler LLVM would end the process.
+extern "C" fn keep_error(diagnostic: *mut RawDiagnostic, kept: *mut c_void) {
+    /// `LLVMDSError`.
+    const ERROR: u32 = 0;
+    // SAFETY: LLVM passes a live diagnostic and the address given with the handler, which is
+    // that of the context's cell; both outlive the call.
+    unsafe {
+        if (api().LLVMGetDiagInfoSeverity)(diagnostic) == ERROR {
+            let text = (api().LLVMGetDiagInfoDescription)(diagnostic);
+            let text = message(text, api().LLVMDisposeMessage);
+            (*kept.cast::<RefCell<Option<String>>>())
+                .borrow_mut()
+                .get_or_insert(text);
+        }
+    }
 }
 
 impl Context {
@@ -21,8 +42,21 @@ impl Context {
     pub fn new() -> Self {
         // SAFETY: no preconditions.
         let raw = unsafe { (api().LLVMContextCreate)() };
+        let error = Box::new(RefCell::new(None));
+        let address = (&raw const *error).cast_mut().cast::<c_void>();
+        // SAFETY: the cell lives as long as the context.
+        unsafe { (api().LLVMContextSetDiagnosticHandler)(raw, keep_error, address) };
         Self {
             raw: NonNull::new(raw).expect("LLVM makes a context"),
+            error,
+        }
+    }
+
+    /// Fails if LLVM has reported an error in this context.
+    pub fn check(&self, action: &'static str) -> Result<(), Error> {
+        match self.error.borrow_mut().take() {
+            Some(message) => Err(Error::Failed { action, message }),
+            None => Ok(()),
         }
     }
 

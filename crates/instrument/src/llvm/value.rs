@@ -51,6 +51,8 @@ impl Attribute {
     pub const NAKED: Self = Self(c"naked");
     /// A parameter that points to where the result goes.
     pub const STRUCT_RETURN: Self = Self(c"sret");
+    /// A parameter that points to memory that may be written at any time in the function.
+    pub const WRITABLE: Self = Self(c"writable");
 
     fn number(self) -> u32 {
         // SAFETY: the name is readable for its length.

@@ -20,11 +20,13 @@ use std::path::Path;
 use crate::llvm::{Attribute, Context, Error, Linkage, Machine, Module, Value};
 use crate::path::function_path;
 
-/// Bumped whenever passes change what they emit: it is part of the cache's key.
-pub const PASSES_VERSION: u32 = 1;
+/// Identifies these passes' sources: it is part of the cache's key.
+pub const FINGERPRINT: &str = env!("RADDLE_PASSES");
 
-/// Removes what a compiler front end leaves behind, without touching shared memory.
-const CLEAN: &str = "always-inline,function(sroa,simplifycfg)";
+/// Removes what a compiler front end leaves behind, and inlines small functions, without
+/// moving or merging accesses to shared memory. What turns out to be local needs no hook.
+const CLEAN: &str =
+    "always-inline,function(sroa,simplifycfg),cgscc(inline,function(sroa,simplifycfg)),globaldce";
 /// After the hooks, for crates that arrive unoptimised.
 const OPTIMIZE_CRATE: &str = "always-inline,globaldce,default<O1>";
 /// After the hooks, for what arrives optimised.
@@ -63,12 +65,12 @@ pub fn instrument(
     let context = Context::new();
     let module = Module::parse(&context, bitcode, name)?;
     let machine = Machine::new(&module)?;
+    let map = program_map::collect(&context, &module, origin);
     if origin == Origin::Crate {
-        mark_wrappers(&context, &module);
+        mark_inlining(&context, &module);
         machine.run(&module, CLEAN)?;
     }
     dump_to(&module, dump, name, "before")?;
-    let map = program_map::collect(&context, &module, origin);
     let (hooks, sites) = insert_hooks(&context, &module);
     hooks::link_bodies(&context, &module, hook_bodies)?;
     prepare_functions(&context, &module);
@@ -83,6 +85,7 @@ pub fn instrument(
     module.verify()?;
     dump_to(&module, dump, name, "after")?;
     let object = machine.emit(&module)?;
+    context.check("compile the module")?;
     Ok(Instrumented {
         object,
         hooks,
@@ -98,7 +101,9 @@ pub fn compile(bitcode: &[u8], name: &str) -> Result<Vec<u8>, Error> {
     let machine = Machine::new(&module)?;
     prepare_functions(&context, &module);
     place_globals(&module);
-    machine.emit(&module)
+    let object = machine.emit(&module)?;
+    context.check("compile the module")?;
+    Ok(object)
 }
 
 fn insert_hooks<'c>(context: &'c Context, module: &Module<'c>) -> (u64, u64) {
@@ -117,43 +122,40 @@ fn is_instrumented(function: Value<'_>) -> bool {
         && !function.has_attribute(Attribute::NAKED)
 }
 
-/// Marks the small wrappers of `core` around atomics and raw memory to be inlined before the
-/// hooks, so that an operation's site says which code performs it and not only which wrapper.
-fn mark_wrappers<'c>(context: &'c Context, module: &Module<'c>) {
-    /// Larger functions stay functions.
-    const LIMIT: usize = 120;
+/// Says what is inlined before the hooks go in: the wrappers of std around atomics and
+/// locks, and whatever is small. An operation's site then says which code performs it, not only which
+/// wrapper. Functions that passes recognise by name stay functions.
+fn mark_inlining<'c>(context: &'c Context, module: &Module<'c>) {
+    /// In LLVM's units; its own limit at `-O2` is 225.
+    const THRESHOLD: &str = "60";
+    /// Instructions, unoptimised, of the largest wrapper of std around an operation.
+    const WRAPPER: usize = 150;
     for function in module.functions() {
+        if !is_instrumented(function) {
+            continue;
+        }
+        function.add_text_attribute(context, "function-inline-threshold", THRESHOLD);
+        let Some(path) = function_path(&function.name()) else {
+            continue;
+        };
         let is_fixed = function.has_attribute(Attribute::NO_INLINE)
             || function.has_attribute(Attribute::OPTIMIZE_NONE)
-            || function.has_attribute(Attribute::COLD);
-        if is_instrumented(function)
-            && !is_fixed
-            && function_path(&function.name()).is_some_and(|path| is_wrapper(&path))
-            && function.instructions().len() <= LIMIT
-        {
+            || function.has_attribute(Attribute::ALWAYS_INLINE);
+        if is_fixed {
+            continue;
+        }
+        let is_wrapper = ["std::sync::", "alloc::sync::"]
+            .iter()
+            .any(|module| path.trim_start_matches('<').starts_with(module))
+            && function.instructions().len() < WRAPPER;
+        if is_wrapper || path.starts_with("core::sync::atomic::") {
             function.add_attribute(context, Attribute::ALWAYS_INLINE);
+        } else if phases::phase_of(&path).is_some()
+            || matches!(locks::role(&path), Some(locks::Role::SlowAcquire(_)))
+        {
+            function.add_attribute(context, Attribute::NO_INLINE);
         }
     }
-}
-
-fn is_wrapper(path: &str) -> bool {
-    /// Modules of `core` whose functions touch memory on behalf of their callers, and the fast
-    /// paths of locks.
-    const WRAPPERS: &[&str] = &[
-        "core::sync::atomic::",
-        "core::ptr::",
-        "core::mem::",
-        "core::cell::",
-        "core::intrinsics::",
-        "core::hint::",
-        "core::option::Option::",
-        "core::slice::",
-        "std::sys::sync::mutex::futex::Mutex::",
-        "std::sys::sync::rwlock::futex::RwLock::",
-    ];
-    let path = path.trim_start_matches('<');
-    WRAPPERS.iter().any(|prefix| path.starts_with(prefix))
-        && !path.starts_with("core::ptr::drop_in_place")
 }
 
 /// Gives every function frame pointers, so that stacks can be walked, and a section of its

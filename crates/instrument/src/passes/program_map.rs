@@ -100,7 +100,7 @@ impl<'c> Types<'c> {
             .into_iter()
             .flatten()
             .filter(|operand| operand.is_type())
-            .last()
+            .next_back()
     }
 
     /// Adds a type and the types of its fields, to any depth.

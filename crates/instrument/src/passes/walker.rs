@@ -274,7 +274,11 @@ impl<'m, 'c> Walker<'m, 'c> {
     /// First eight bytes of what a function returns, in memory or in a register.
     fn first_word(&self, function: Value<'c>, result: Option<Value<'c>>) -> Option<Value<'c>> {
         let word = self.context.int(64);
-        if function.parameter_has_attribute(0, Attribute::STRUCT_RETURN) {
+        // Optimised code keeps no `sret` on local functions, but still says `writable`.
+        let in_memory = [Attribute::STRUCT_RETURN, Attribute::WRITABLE]
+            .iter()
+            .any(|attribute| function.parameter_has_attribute(0, *attribute));
+        if result.is_none() && in_memory {
             return Some(self.builder.load(word, *function.parameters().first()?));
         }
         let result = result?;

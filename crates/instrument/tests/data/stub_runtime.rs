@@ -132,6 +132,15 @@ pub extern "C" fn __raddle_slow_rmw(address: *mut u8, value: u64, size: u32, op:
             6 => a.fetch_xor(v, SeqCst),
             9 => a.fetch_max(v, SeqCst),
             10 => a.fetch_min(v, SeqCst),
+            // Signed maximum and minimum, by the sign bit of the operand's size.
+            7 | 8 => loop {
+                let old = a.load(SeqCst);
+                let shift = 64 - 8 * size;
+                let signed = |bits: u64| ((bits << shift) as i64) >> shift;
+                let larger = signed(value) > signed(old as u64);
+                let new = if larger == (op == 7) { v } else { old };
+                if a.compare_exchange(old, new, SeqCst, SeqCst).is_ok() { break old }
+            },
             _ => std::process::abort(),
         }
     })
