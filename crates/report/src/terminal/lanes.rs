@@ -1,7 +1,7 @@
 //! The interleaving: one lane per thread, time runs downwards. A few threads stand side by
 //! side; many become a graph with one narrow column each and the text to the right.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use console::{measure_text_width, truncate_str};
 use raddle_trace::finding::{Finding, LaneStep};
@@ -13,9 +13,10 @@ use crate::style::Styles;
 const NARROWEST: usize = 30;
 
 /// Lines that one source line may take in a narrow column.
-const SOURCE_LINES: usize = 3;
+const SOURCE_LINES: usize = 2;
 
 const MARGIN: &str = "    ";
+const HANG: &str = "  ";
 const FAULT: &str = "  > ";
 
 pub(super) fn text(finding: &Finding, width: usize, styles: &Styles, sources: &Sources) -> String {
@@ -26,11 +27,10 @@ pub(super) fn text(finding: &Finding, width: usize, styles: &Styles, sources: &S
         .collect::<BTreeSet<_>>()
         .into_iter()
         .collect();
-    let names = short_names(&finding.lanes);
     let cells: Vec<Cell> = finding
         .lanes
         .iter()
-        .map(|step| Cell::of(step, &names, sources))
+        .map(|step| Cell::of(step, sources))
         .collect();
     let layout = Layout {
         finding,
@@ -50,21 +50,31 @@ pub(super) fn text(finding: &Finding, width: usize, styles: &Styles, sources: &S
 
 /// What one step shows.
 struct Cell {
-    at: String,
+    file: String,
+    line: u32,
     source: String,
     action: String,
 }
 
 impl Cell {
-    fn of(step: &LaneStep, names: &HashMap<&str, &str>, sources: &Sources) -> Self {
-        let file = step.place.file.as_str();
-        let name = names.get(file).copied().unwrap_or(file);
+    fn of(step: &LaneStep, sources: &Sources) -> Self {
         let source = sources.line(&step.place);
         Self {
-            at: format!("{name}:{}", step.place.line),
+            file: step.place.file.clone(),
+            line: step.place.line,
             source: source.unwrap_or_else(|| format!("in {}", step.place.function)),
             action: step.action.clone(),
         }
+    }
+
+    /// The place, and what happens there. A long path gives way to what happens.
+    fn action(&self, width: usize) -> String {
+        let text = format!("{}:{} {}", self.file, self.line, self.action);
+        if measure_text_width(&text) <= width {
+            return text;
+        }
+        let name = self.file.rsplit('/').next().unwrap_or(&self.file);
+        format!("{name}:{} {}", self.line, self.action)
     }
 }
 
@@ -95,17 +105,15 @@ impl Layout<'_> {
                 .iter()
                 .position(|&thread| thread == step.thread);
             let lane = lane.unwrap_or_default();
-            let source = format!("{}  {}", cell.at, cell.source);
-            let place = Some((step.thread, source.clone()));
+            let place = Some((step.thread, &cell.file, cell.line));
             if previous != place {
-                let indent = measure_text_width(&cell.at) + 2;
-                for line in hanging(&source, indent, column) {
+                for line in hanging(&cell.source, column) {
                     text.push_str(&self.row(MARGIN, lane, column, &line, false));
                 }
             }
             previous = place;
             let margin = if step.at_fault { FAULT } else { MARGIN };
-            let action = format!("  {}", cell.action);
+            let action = format!("{HANG}{}", cell.action(column - HANG.len()));
             text.push_str(&self.row(margin, lane, column, &action, !step.at_fault));
         }
         text
@@ -156,7 +164,7 @@ impl Layout<'_> {
                 }
             });
             let marks: String = marks.collect();
-            let line = format!("{marks} {}  {}: {}", cell.at, cell.action, cell.source);
+            let line = format!("{marks} {}: {}", cell.action(width / 2), cell.source);
             let margin = if step.at_fault { FAULT } else { MARGIN };
             text.push_str(&format!("{margin}{}\n", truncate_str(&line, width, "…")));
         }
@@ -173,23 +181,36 @@ impl Layout<'_> {
 }
 
 /// `text` in at most [`SOURCE_LINES`] lines; those after the first are indented.
-fn hanging(text: &str, indent: usize, width: usize) -> Vec<String> {
-    let indent = indent.min(width / 2);
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.len() - 1;
-        let used = measure_text_width(&lines[last]);
-        let fits = used + 1 + measure_text_width(word) <= width;
-        if fits || used <= indent || lines.len() == SOURCE_LINES {
-            if used > 0 && !lines[last].ends_with("  ") {
-                lines[last].push(' ');
-            }
-            lines[last].push_str(word);
-        } else {
-            lines.push(format!("{}{word}", " ".repeat(indent)));
+fn hanging(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while lines.len() + 1 < SOURCE_LINES {
+        let indent = if lines.is_empty() { "" } else { HANG };
+        let room = width - indent.len();
+        if measure_text_width(rest) <= room {
+            break;
         }
+        let end = break_at(rest, room);
+        lines.push(format!("{indent}{}", &rest[..end]));
+        rest = rest[end..].trim_start();
     }
+    let indent = if lines.is_empty() { "" } else { HANG };
+    lines.push(format!("{indent}{rest}"));
     lines
+}
+
+/// Where to break a line: after the last space that fits, else where the width ends.
+fn break_at(text: &str, width: usize) -> usize {
+    let fits = text
+        .char_indices()
+        .map(|(index, letter)| index + letter.len_utf8())
+        .take_while(|&end| measure_text_width(&text[..end]) <= width)
+        .last()
+        .unwrap_or(text.len());
+    match text[..fits].rfind(' ') {
+        Some(space) if space > width / 2 => space + 1,
+        _ => fits,
+    }
 }
 
 /// `text` cut or filled to exactly `width` columns.
@@ -199,17 +220,18 @@ fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(missing))
 }
 
-/// The last component of each file, or the whole path where two files would look the same.
-fn short_names(lanes: &[LaneStep]) -> HashMap<&str, &str> {
-    let files: BTreeSet<&str> = lanes.iter().map(|step| step.place.file.as_str()).collect();
-    let last = |file: &'_ str| file.rsplit('/').next().unwrap_or(file).to_owned();
-    files
-        .iter()
-        .map(|&file| {
-            let name = last(file);
-            let alone = files.iter().filter(|&&other| last(other) == name).count() == 1;
-            let start = if alone { file.len() - name.len() } else { 0 };
-            (file, &file[start..])
-        })
-        .collect()
+#[cfg(test)]
+mod tests {
+    use super::hanging;
+
+    #[test]
+    fn long_lines_hang() {
+        assert_eq!(hanging("let a = 1;", 12), ["let a = 1;"]);
+        assert_eq!(
+            hanging("let abc = define;", 12),
+            ["let abc = ", "  define;"]
+        );
+        assert_eq!(hanging("abcdefghijklmno", 12), ["abcdefghijkl", "  mno"]);
+        assert_eq!(hanging("äöüäöüäöüäöüäöü", 12), ["äöüäöüäöüäöü", "  äöü"]);
+    }
 }
