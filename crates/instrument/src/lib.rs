@@ -8,13 +8,13 @@
 //! Deliberately absent: any knowledge of what the hooks do (that is the runtime's), and of
 //! cargo (that is the CLI's).
 
-pub mod linker;
+mod linker;
 pub mod llvm;
 pub mod passes;
 mod path;
 mod rustc_wrapper;
 
-pub use self::linker::{Failure, LinkReport, linker};
+pub use self::linker::{Error as LinkError, Failure, LinkReport, linker};
 pub use self::llvm::locate_llvm;
 pub use self::path::{function_path, normalize};
 pub use self::rustc_wrapper::rustc_wrapper;

@@ -6,7 +6,8 @@ use std::ptr::NonNull;
 use super::api::{RawBuilder, RawValue, UNNAMED, api};
 use super::context::{Context, Type};
 use super::debug::Location;
-use super::value::{Instruction, Value};
+use super::instruction::Instruction;
+use super::value::Value;
 
 /// A place in a function where instructions are inserted.
 pub struct Builder<'c> {

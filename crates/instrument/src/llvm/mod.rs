@@ -11,6 +11,7 @@ mod api;
 mod builder;
 mod context;
 mod debug;
+mod instruction;
 mod locate;
 mod machine;
 mod module;
@@ -22,10 +23,11 @@ use std::path::{Path, PathBuf};
 pub use self::builder::{Builder, Predicate};
 pub use self::context::{Context, Type, TypeKind};
 pub use self::debug::{Kind, Location, Metadata};
+pub use self::instruction::{Instruction, Opcode};
 pub use self::locate::locate_llvm;
 pub use self::machine::Machine;
 pub use self::module::Module;
-pub use self::value::{Attribute, Instruction, Linkage, Opcode, Value};
+pub use self::value::{Attribute, Linkage, Value};
 
 /// What can go wrong with LLVM.
 #[derive(Debug, thiserror::Error)]

@@ -99,8 +99,7 @@ impl<'c> Types<'c> {
         operands
             .into_iter()
             .flatten()
-            .filter(|operand| operand.is_type())
-            .next_back()
+            .rfind(|operand| operand.is_type())
     }
 
     /// Adds a type and the types of its fields, to any depth.
