@@ -191,7 +191,7 @@ impl<'c> Instruction<'c> {
         }
     }
 
-    /// Whether it carries metadata of a kind from [`Context::metadata_kind`].
+    /// Whether it carries metadata of a kind from [`Context::metadata_kind`](super::Context::metadata_kind).
     pub fn has_metadata(self, kind: u32) -> bool {
         // SAFETY: it is an instruction.
         unsafe {
