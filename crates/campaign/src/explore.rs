@@ -17,6 +17,8 @@ const BATCH_POINTS: u64 = 400_000;
 const BATCH_EXECUTIONS: u64 = 4096;
 /// Workers given up by the watchdog before the test is left alone.
 const STUCK: u32 = 3;
+/// Workers broken by crashes before each execution gets a process of its own.
+const BROKEN: u32 = 2;
 
 /// Runs the user's strategy until the budget is used up.
 pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
@@ -24,7 +26,7 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
     let budget = test.options().executions;
     let mut reexecution = test.options().reexecution;
     let mut batch = Batch::default();
-    let mut stuck = 0;
+    let (mut stuck, mut broken) = (0, 0);
     while test.tally.explored < budget && !test.is_over() {
         let size = batch.size().min(budget - test.tally.explored);
         let mut request = test.request(&strategy, size);
@@ -42,6 +44,11 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
             }
             (None, PlanEnd::NeedsFork) => reexecution = Reexecution::Fork,
             (None, PlanEnd::Broken) | (Some(Death::Signal(_)), _) => {
+                broken += 1;
+                if broken == BROKEN {
+                    // A crash costs a new worker each time, unless a child takes it.
+                    reexecution = Reexecution::Fork;
+                }
                 if outcome.executions == 0 {
                     // The execution that broke the worker was not counted.
                     test.tally.explored += 1;

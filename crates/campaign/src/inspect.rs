@@ -187,7 +187,8 @@ pub(crate) fn stack(pid: u32) -> Vec<u64> {
         // SAFETY: the process is stopped and traced by this thread; `registers` is large enough.
         let got = unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers) };
         if got >= 0 {
-            frames.push(registers.rip);
+            // As if it were a return address, behind the instruction.
+            frames.push(registers.rip + 1);
             walk(pid, registers.rbp, &mut frames);
         }
     }

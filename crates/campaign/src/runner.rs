@@ -25,6 +25,9 @@ const MEMORY_GLANCE: Duration = Duration::from_millis(100);
 /// How long a worker may take to stop when asked.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
+/// Growth without any scheduling point that counts as allocation without end.
+const HOARD: u64 = 256 << 20;
+
 /// Limits of a worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -220,6 +223,8 @@ struct Watch {
     progress: (u64, u64, u32),
     moved: Instant,
     memory_seen: Instant,
+    /// Private memory when last looked at, and when the worker last moved.
+    memory: (u64, u64),
     counted: u64,
     stopping: Option<Instant>,
 }
@@ -231,6 +236,7 @@ impl Watch {
             progress: progress(worker),
             moved: now,
             memory_seen: now,
+            memory: (0, 0),
             counted: worker.memory.header().executions.load(Ordering::Relaxed),
             stopping: None,
         }
@@ -249,6 +255,7 @@ impl Watch {
         if now - self.memory_seen > MEMORY_GLANCE {
             self.memory_seen = now;
             let bytes = inspect::private_memory(pid);
+            self.memory.0 = bytes;
             if bytes > limits.memory {
                 return Some((Death::Memory { bytes }, Vec::new()));
             }
@@ -257,6 +264,7 @@ impl Watch {
         if progress != self.progress {
             self.progress = progress;
             self.moved = now;
+            self.memory.1 = self.memory.0;
             return None;
         }
         let starting = worker.memory.header().stage.load(Ordering::Relaxed) < stage::READY;
@@ -265,7 +273,11 @@ impl Watch {
         } else {
             (now - self.moved, limits.watchdog)
         };
-        (since > limit).then(|| stuck(pid))
+        let (bytes, before) = self.memory;
+        (since > limit).then(|| match stuck(pid) {
+            (_, frames) if bytes > before + HOARD => (Death::Memory { bytes }, frames),
+            stuck => stuck,
+        })
     }
 }
 

@@ -18,7 +18,9 @@ use super::locate::{Located, Locator};
 /// Most rows shown.
 const ROWS: usize = 24;
 /// Events looked at from the end of a recording; what lies further back hardly matters.
-const LOOK_BACK: usize = 20_000;
+const LOOK_BACK: usize = 1 << 20;
+/// Events that are named; of more, the heaviest and latest.
+const NAMED: usize = 400;
 
 /// What a kind of finding wants to see.
 #[derive(Default)]
@@ -75,13 +77,22 @@ pub(super) fn lanes(
     } else {
         HashSet::new()
     };
+    let mut weighed: Vec<(u32, usize)> = (0..events.len())
+        .map(|at| {
+            (
+                weight(events, at, &faults, interest, &wanted_locks, &shared),
+                at,
+            )
+        })
+        .filter(|&(weight, _)| weight > 0)
+        .collect();
+    weighed.sort_unstable_by_key(|&heavy| std::cmp::Reverse(heavy));
+    weighed.truncate(NAMED);
+    weighed.sort_unstable_by_key(|&(_, at)| at);
     let mut rows: Vec<Row> = Vec::new();
-    for (at, event) in events.iter().enumerate() {
+    for (weight, at) in weighed {
+        let event = &events[at];
         let is_fault = faults.contains(&at);
-        let weight = weight(events, at, is_fault, interest, &wanted_locks, &shared);
-        if weight == 0 {
-            continue;
-        }
         let located = locator.locate(event.site, recording.stack(event));
         if located.user(true).is_none() || (!is_fault && is_noise(event, &located)) {
             continue;
@@ -245,7 +256,7 @@ fn shared_addresses(events: &[RawEvent]) -> HashSet<u64> {
 fn weight(
     events: &[RawEvent],
     at: usize,
-    is_fault: bool,
+    faults: &HashSet<usize>,
     interest: &Interest,
     locks: &HashSet<u64>,
     shared: &HashSet<u64>,
@@ -255,7 +266,7 @@ fn weight(
         Start, TestBegin, TestEnd,
     };
     let event = &events[at];
-    if is_fault {
+    if faults.contains(&at) {
         return 100;
     }
     let Some(operation) = Operation::from_number(event.operation) else {

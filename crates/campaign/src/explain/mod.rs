@@ -122,7 +122,7 @@ impl Explainer {
                 .steps
                 .iter()
                 .take(1)
-                .map(|step| self.locator.locate(step.site, &step.frames).identity())
+                .map(|step| trouble::locate(&mut self.locator, raw.kind, step).identity())
                 .collect(),
         };
         if raw.kind == Kind::Crash {
@@ -214,8 +214,19 @@ fn stack_of(heading: String, thread: u16, located: &Located) -> Stack {
     }
 }
 
+/// Places of frames; of a recursion only the first turns.
 fn places(frames: &[Frame]) -> Vec<Place> {
-    frames.iter().map(|frame| frame.place.clone()).collect()
+    const TURNS: usize = 3;
+    let mut places: Vec<Place> = Vec::new();
+    for frame in frames {
+        let last = places.len().saturating_sub(TURNS);
+        let repeats =
+            places.len() >= TURNS && places[last..].iter().all(|place| *place == frame.place);
+        if !repeats {
+            places.push(frame.place.clone());
+        }
+    }
+    places
 }
 
 /// "`f` (src/lib.rs:10)".

@@ -10,6 +10,9 @@ use super::lanes::Interest;
 use super::locate::{Located, Locator};
 use super::{Story, in_words, stack_of, thread_in_words};
 
+/// Exit code of libtest after a test that failed.
+const FAILED_TESTS: u64 = 101;
+
 /// Messages of panics that only pass another one on.
 const PASSED_ON: &[&str] = &[
     "a scoped thread panicked",
@@ -46,7 +49,8 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
     let title = match (step, first_line) {
         (Some(_), Some(line)) if !line.is_empty() => format!("test panics: {line}"),
         (Some(_), _) => format!("test panics in {}", in_words(&place)),
-        (None, _) => "test fails without a panic".to_owned(),
+        (None, _) if raw.detail[0] == FAILED_TESTS => "test fails without a panic".to_owned(),
+        (None, _) => format!("the program exits with code {}", raw.detail[0]),
     };
     let cause = match step {
         Some(_) => format!(
@@ -54,8 +58,12 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
             super::deadlock::capitalised(&thread_in_words(thread)),
             in_words(&place)
         ),
+        None if raw.detail[0] == FAILED_TESTS => {
+            "The test returned an error in this interleaving; others of it pass.".to_owned()
+        }
         None => format!(
-            "The test returned an error (exit code {}) in this interleaving; others of it pass.",
+            "Somebody ends the process with exit code {} in this interleaving; in others the \
+             test passes.",
             raw.detail[0]
         ),
     };

@@ -1,17 +1,27 @@
 //! Crashes, livelocks and heap errors: one place, or one per thread.
 
 use raddle_abi::finding::Kind;
-use raddle_trace::runner::RawFinding;
+use raddle_trace::runner::{RawFinding, RawStep};
 
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
 use super::{Story, in_words, stack_of, thread_in_words};
 
+/// Where a step stands. The innermost address of a crash is the instruction itself and not
+/// the one behind a call.
+pub(super) fn locate(locator: &mut Locator, kind: Kind, step: &RawStep) -> Located {
+    let mut frames = step.frames.clone();
+    if let (Kind::Crash, Some(first)) = (kind, frames.first_mut()) {
+        *first += 1;
+    }
+    locator.locate(step.site, &frames)
+}
+
 pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
     let places: Vec<Located> = raw
         .steps
         .iter()
-        .map(|step| locator.locate(step.site, &step.frames))
+        .map(|step| locate(locator, raw.kind, step))
         .collect();
     let first = places.first().map(|located| located.place(true));
     let at = first
