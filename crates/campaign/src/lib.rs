@@ -1,7 +1,7 @@
 //! Runs plans and returns outcomes: worker processes, watchdog, budgets, confirmation,
 //! deduplication, the result store and resumption.
 //!
-//! [`run`] takes the targets of one command through the whole campaign and [`replay`] repeats
+//! [`run`] takes the targets of one command through the whole campaign and [`replay()`] repeats
 //! one stored schedule. Everything the caller may want to show comes as an [`Event`].
 //!
 //! Deliberately absent: printing, building, knowledge of cargo, and analysis of programs
