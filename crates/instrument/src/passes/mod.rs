@@ -30,8 +30,7 @@ const CLEAN: &str =
 /// After the hooks, for crates that arrive unoptimised.
 const OPTIMIZE_CRATE: &str = "always-inline,globaldce,default<O1>";
 /// After the hooks, for what arrives optimised.
-const OPTIMIZE_PREBUILT: &str =
-    "always-inline,globaldce,function(instcombine<no-verify-fixpoint>,simplifycfg)";
+const OPTIMIZE_PREBUILT: &str = "always-inline,globaldce,function(instsimplify,simplifycfg)";
 
 /// Where a module comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -71,7 +70,7 @@ pub fn instrument(
         machine.run(&module, CLEAN)?;
     }
     dump_to(&module, dump, name, "before")?;
-    let (hooks, sites) = insert_hooks(&context, &module);
+    let (hooks, sites) = insert_hooks(&context, &module, origin);
     hooks::link_bodies(&context, &module, hook_bodies)?;
     prepare_functions(&context, &module);
     machine.run(
@@ -106,14 +105,32 @@ pub fn compile(bitcode: &[u8], name: &str) -> Result<Vec<u8>, Error> {
     Ok(object)
 }
 
-fn insert_hooks<'c>(context: &'c Context, module: &Module<'c>) -> (u64, u64) {
+fn insert_hooks<'c>(context: &'c Context, module: &Module<'c>, origin: Origin) -> (u64, u64) {
     let mut walker = walker::Walker::new(context, module);
     for function in module.functions() {
-        if is_instrumented(function) {
+        if is_instrumented(function) && !(origin == Origin::Prebuilt && is_symbolizer(function)) {
             walker.walk(function);
         }
     }
     (walker.hooks.calls, walker.sites.count)
+}
+
+/// Whether a function of std serves only to print backtraces. That is a quarter of std; it
+/// runs under std's backtrace lock, shares no memory with anything else, and would make
+/// every panic slow.
+fn is_symbolizer(function: Value<'_>) -> bool {
+    const CRATES: &[&str] = &[
+        "std::backtrace_rs::",
+        "gimli::",
+        "addr2line::",
+        "miniz_oxide::",
+        "object::",
+        "rustc_demangle::",
+    ];
+    function_path(&function.name()).is_some_and(|path| {
+        let path = path.trim_start_matches(['<', '&']);
+        CRATES.iter().any(|name| path.starts_with(name))
+    })
 }
 
 fn is_instrumented(function: Value<'_>) -> bool {

@@ -88,7 +88,7 @@ fn hooks_in(source: &str, function: &str) -> Vec<String> {
     let machine = Machine::new(&module).expect("a machine");
     mark_inlining(&context, &module);
     machine.run(&module, CLEAN).expect("clean bitcode");
-    insert_hooks(&context, &module);
+    insert_hooks(&context, &module, Origin::Crate);
     module.verify().expect("valid bitcode");
     let text = module.text();
     let start = text
