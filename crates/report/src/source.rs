@@ -49,7 +49,9 @@ impl Sources {
     fn path(&self, file: &str) -> Option<PathBuf> {
         let (first, rest) = file.split_once('/').unwrap_or(("", file));
         if first == "std" {
-            return Some(self.library.as_ref()?.join(rest));
+            // The crate `std` itself needs no second name: `std/src/...`, but `std/core/src/...`.
+            let directory = if rest.starts_with("src/") { file } else { rest };
+            return Some(self.library.as_ref()?.join(directory));
         }
         match self.packages.get(first) {
             Some(directory) => Some(directory.join(rest)),

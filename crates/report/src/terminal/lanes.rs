@@ -199,16 +199,17 @@ fn hanging(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Where to break a line: after the last space that fits, else where the width ends.
+/// Where to break a line: where a word or a part of an expression ends, else at the width.
 fn break_at(text: &str, width: usize) -> usize {
-    let fits = text
+    let ends = text
         .char_indices()
-        .map(|(index, letter)| index + letter.len_utf8())
-        .take_while(|&end| measure_text_width(&text[..end]) <= width)
-        .last()
-        .unwrap_or(text.len());
-    match text[..fits].rfind(' ') {
-        Some(space) if space > width / 2 => space + 1,
+        .map(|(index, letter)| index + letter.len_utf8());
+    let fits = ends.take_while(|&end| measure_text_width(&text[..end]) <= width);
+    let fits = fits.last().unwrap_or(text.len());
+    let after = text[..fits].rfind([' ', '(', ',']).map(|index| index + 1);
+    let before = text[..fits].rfind('.');
+    match after.max(before) {
+        Some(end) if end > width / 2 => end,
         _ => fits,
     }
 }
