@@ -309,7 +309,8 @@ fn run_plan() -> PlanEnd {
         };
         match ended {
             End::MoreDonors => {
-                let wanted = shared().family().more_donors + FIRST_DONORS;
+                // Doubling, because every round runs the execution from its start.
+                let wanted = donor::count() * 2;
                 while donor::count() < wanted.min(donor::MAX_DONORS) {
                     donor::create();
                 }

@@ -12,8 +12,6 @@ use raddle_abi::plan::Decision;
 pub struct Family {
     /// An execution did something to the kernel's state that a snapshot cannot undo.
     pub needs_fork: bool,
-    /// Donors that an execution wanted beyond those there are.
-    pub more_donors: usize,
     /// How the forked execution ended, as `host` encodes it.
     pub child_end: u64,
     /// Longest execution so far, in points.

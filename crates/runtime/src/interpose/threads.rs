@@ -40,7 +40,6 @@ fn borrow() -> donor::Loan {
             return loan;
         }
         if world().running {
-            shared().family().more_donors = donor::count() + 1;
             if donor::count() >= donor::MAX_DONORS {
                 shared().note_condition(conditions::THREAD_LIMIT);
                 host::end(End::Cut);
