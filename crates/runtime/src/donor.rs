@@ -15,9 +15,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// Where stacks stand.
 pub const STACKS: usize = 0x20_0000_0000;
 /// Address space per stack; pages never touched cost nothing.
-pub const STACK_SIZE: usize = 64 << 20;
+pub const STACK_SIZE: usize = 16 << 20;
 /// Most donors.
-pub const MAX_DONORS: usize = 1000;
+pub const MAX_DONORS: usize = 4000;
 const GUARD: usize = 0x1_0000;
 const ATTRIBUTE_BYTES: usize = 64;
 

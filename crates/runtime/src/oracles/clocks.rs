@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use raddle_abi::hooks::order;
 
 /// Most threads alive, or not joined, at the same time.
-pub const SLOTS: usize = 1024;
+pub const SLOTS: usize = 4096;
 /// Words from row to row; not a power of two, so that rows do not share cache sets.
 const STRIDE: usize = SLOTS + 16;
 const CLOCK_ARENA: usize = 1 << 30;
