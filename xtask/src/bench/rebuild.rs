@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
 
 use super::{Report, median};
 use crate::{repository, shell};
@@ -70,12 +71,16 @@ fn copy_package(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the linker wrapper says about the newest link: modules instrumented anew and modules
-/// taken from the cache.
+/// What the linker wrapper says about the newest link: how many modules it instrumented anew.
 fn last_link(package: &Path) -> Result<String> {
+    #[derive(Deserialize)]
+    struct LinkReport {
+        instrumented: u64,
+        from_cache: u64,
+    }
     let mut newest = None;
     for directory in fs::read_dir(package.join("target/raddle"))? {
-        let Ok(reports) = fs::read_dir(directory?.path().join("links")) else {
+        let Ok(reports) = fs::read_dir(directory?.path().join("link-reports")) else {
             continue;
         };
         for report in reports {
@@ -86,9 +91,11 @@ fn last_link(package: &Path) -> Result<String> {
             }
         }
     }
-    let Some((_, path)) = newest else {
-        return Ok(String::new());
-    };
-    let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(path)?)?;
-    Ok(format!("; link report: {report}"))
+    let (_, path) = newest.context("there are no link reports")?;
+    let report: LinkReport = serde_json::from_str(&fs::read_to_string(path)?)?;
+    let anew = report.instrumented - report.from_cache;
+    Ok(format!(
+        ": of its {} modules {} came from the cache and {anew}, its own, were instrumented",
+        report.instrumented, report.from_cache
+    ))
 }
