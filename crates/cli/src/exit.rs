@@ -63,10 +63,8 @@ impl From<raddle_campaign::Error> for Failure {
             Error::Start { .. } => Exit::ProgramBroken,
             _ => Exit::Usage,
         };
-        Self {
-            exit,
-            error: Some(error.into()),
-        }
+        // Its text already names its sources.
+        Self::new(exit, error)
     }
 }
 
