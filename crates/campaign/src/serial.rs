@@ -16,12 +16,16 @@ use crate::verdict;
 
 /// Serial runs.
 const RUNS: usize = 3;
+/// How many times the limit of points a serial run may take.
+const LONGEST: u64 = 10;
 /// Executions in which a test that fails serially may pass.
 const PROBES: u64 = 50;
 
 /// Runs the test serially; `Ok` if it is worth exploring.
 pub(crate) fn check(test: &mut TestRun<'_>) -> Ended<()> {
-    let request = test.request("serial", 1);
+    let mut request = test.request("serial", 1);
+    // How long the test is sets the limit for what follows.
+    request.max_points = request.max_points.saturating_mul(LONGEST);
     let mut first: Option<Outcome> = None;
     let mut sightings: Vec<RawFinding> = Vec::new();
     for _ in 0..RUNS {
@@ -44,6 +48,7 @@ pub(crate) fn check(test: &mut TestRun<'_>) -> Ended<()> {
         }
     }
     let Some(first) = first else { return Ok(()) };
+    test.tally.serial_points = first.points;
     let failure = sightings.iter().find(|raw| raw.kind != Kind::DataRace);
     if (failure.is_some() || first.exit_code != 0) && !passes_otherwise(test, failure)? {
         let title = match failure {

@@ -140,6 +140,9 @@ pub struct TestState {
     pub points: u64,
     /// Executions cut.
     pub cut: u64,
+    /// Scheduling points of a serial run.
+    #[serde(default)]
+    pub serial_points: u64,
     /// Most threads.
     pub threads: u32,
     /// Hash over explored executions.

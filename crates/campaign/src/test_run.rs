@@ -58,6 +58,9 @@ pub(crate) fn run_test(session: &Session<'_>, index: usize, target: &Target) -> 
     }
 }
 
+/// How many times as long as a serial run an interleaved one may be before it counts as long.
+const SLACK: u64 = 2;
+
 /// A plan that came to nothing, and what that means for the test.
 pub(crate) type Ended<T> = Result<T, Verdict>;
 
@@ -120,7 +123,7 @@ impl TestRun<'_> {
             strategy: strategy.to_owned(),
             seed: options.seed,
             executions,
-            max_points: options.max_points,
+            max_points: options.max_points.max(SLACK * self.tally.serial_points),
             oracles: match options.races {
                 Races::Off => 0,
                 Races::On => oracles::RACE,
@@ -330,6 +333,16 @@ impl TestRun<'_> {
                 "every execution is a process of its own, which is slow, because of system \
                  calls that cannot be undone: {}",
                 verdict::calls_in_words(&self.syscalls)
+            );
+            self.session.note(self.target, text);
+        }
+        if self.tally.cut > 0 {
+            let text = format!(
+                "{} of {} executions were ended before the test was through, after {} points \
+                 each; more are allowed with `--max-points`",
+                self.tally.cut,
+                self.tally.executions,
+                self.tally.points / self.tally.executions.max(1)
             );
             self.session.note(self.target, text);
         }

@@ -73,9 +73,7 @@ pub fn jump(execution: &mut Execution) -> bool {
         return false;
     };
     execution.now = execution.now.max(deadline);
-    let thread = &mut execution.threads[number];
-    thread.timed_out = true;
-    thread.state = State::Ready;
+    execution.threads[number].timed_out = true;
     execution.enable(number);
     true
 }

@@ -1,7 +1,7 @@
 //! The state of one execution: everything that starts afresh with the next one.
 
 use crate::heap::HeapState;
-use crate::thread::Thread;
+use crate::thread::{State, Thread};
 use alloc::vec::Vec;
 use raddle_abi::site::SiteId;
 use raddle_schedule::strategy::Pending;
@@ -83,6 +83,8 @@ pub struct Execution {
     pub random: u64,
     /// Next number in the order of waiting.
     pub sequence: u64,
+    /// Blocked threads by object and order of arrival: (object, sequence, thread).
+    pub waiting: Vec<(usize, u64, u16)>,
     /// Locks that are held.
     pub held: Vec<Held>,
     /// Wake-ups that found nobody.
@@ -121,6 +123,7 @@ impl Execution {
             progress: 0,
             random: 0,
             sequence: 0,
+            waiting: Vec::new(),
             held: Vec::new(),
             lost_wakes: Vec::new(),
             panics: Vec::new(),
@@ -151,6 +154,7 @@ impl Execution {
             progress: _,
             random,
             sequence,
+            waiting,
             held,
             lost_wakes,
             panics: _,
@@ -179,6 +183,7 @@ impl Execution {
         self.progress = 0;
         self.random = *random;
         self.sequence = *sequence;
+        refill(&mut self.waiting, waiting);
         refill(&mut self.held, held);
         refill(&mut self.lost_wakes, lost_wakes);
         self.panics.clear();
@@ -207,8 +212,39 @@ impl Execution {
         self.yields = 0;
     }
 
+    /// Makes a thread wait for `object`, behind those who already do.
+    pub fn enqueue(&mut self, number: usize, object: usize) {
+        self.sequence += 1;
+        let entry = (object, self.sequence, number as u16);
+        self.threads[number].wait.object = object;
+        self.threads[number].wait.sequence = self.sequence;
+        if let Err(place) = self.waiting.binary_search(&entry) {
+            self.waiting.insert(place, entry);
+        }
+    }
+
+    /// Takes a thread out of the queue it waits in.
+    pub fn dequeue(&mut self, number: usize) {
+        let wait = &self.threads[number].wait;
+        let entry = (wait.object, wait.sequence, number as u16);
+        if let Ok(place) = self.waiting.binary_search(&entry) {
+            self.waiting.remove(place);
+        }
+    }
+
+    /// The threads that wait for `object`, first come first.
+    pub fn queue(&self, object: usize) -> impl Iterator<Item = usize> + '_ {
+        let first = self.waiting.partition_point(|entry| entry.0 < object);
+        self.waiting[first..]
+            .iter()
+            .take_while(move |entry| entry.0 == object)
+            .map(|entry| usize::from(entry.2))
+    }
+
     /// Makes a thread able to run.
     pub fn enable(&mut self, number: usize) {
+        self.threads[number].state = State::Ready;
+        self.dequeue(number);
         if let Err(place) = self.enabled.binary_search(&(number as u16)) {
             self.enabled.insert(place, number as u16);
         }

@@ -268,6 +268,10 @@ fn take_orders(plan: &Plan) {
         Ok(strategy) => strategy,
         Err(error) => panic!("strategy `{name}`: {error}"),
     };
+    if name == "replay" {
+        // Everything that a recorded schedule shows is wanted, each time.
+        shared().family().known_count = 0;
+    }
     let orders = &mut world().orders;
     orders.site_keys = strategy.needs_site_keys();
     orders.strategy = Some(strategy);
@@ -424,6 +428,13 @@ fn run_in_child() -> End {
     }
     if child == 0 {
         HOST.get().is_child = true;
+        // SAFETY: a child does not outlive its parent.
+        unsafe {
+            arch::syscall(
+                nr::PRCTL,
+                [arch::PR_SET_PDEATHSIG, arch::signal::SIGKILL, 0, 0, 0, 0],
+            )
+        };
         syscalls::set_up();
         world().running = true;
         let ended = resume();

@@ -12,6 +12,7 @@ use crate::record;
 use crate::shared::shared;
 use crate::thread::{State, Wait};
 use crate::world::world;
+use alloc::vec::Vec;
 use raddle_abi::plan::Decision;
 use raddle_abi::site::{Operation, SiteId};
 use raddle_schedule::strategy::{Pending, View, default_pick};
@@ -172,12 +173,11 @@ fn switch_to(next: usize) {
 pub fn block(wait: Wait) -> bool {
     let execution = &mut world().execution;
     let current = execution.current;
-    execution.sequence += 1;
-    let sequence = execution.sequence;
     let thread = &mut execution.threads[current];
     thread.state = State::Blocked;
     thread.timed_out = false;
-    thread.wait = Wait { sequence, ..wait };
+    thread.wait = wait;
+    execution.enqueue(current, wait.object);
     execution.changed();
     execution.disable(current);
     execution.pending[current] = Pending {
@@ -221,31 +221,23 @@ pub fn run_others() {
 pub fn wake(number: usize) {
     let execution = &mut world().execution;
     execution.changed();
-    execution.threads[number].state = State::Ready;
     execution.enable(number);
 }
 
 /// Wakes up to `count` threads that wait on `object` with one of `bits`, first come, first
 /// served. Returns how many.
 pub fn wake_waiters(operation: Operation, object: usize, count: u32, bits: u32) -> u32 {
-    let mut woken = 0;
-    while woken < count {
-        let execution = &world().execution;
-        let first = execution
-            .threads
-            .iter()
-            .enumerate()
-            .filter(|(_, thread)| {
-                thread.state == State::Blocked
-                    && thread.wait.operation == operation
-                    && thread.wait.object == object
-                    && thread.wait.bits & bits != 0
-            })
-            .min_by_key(|(_, thread)| thread.wait.sequence)
-            .map(|(number, _)| number);
-        let Some(number) = first else { break };
-        wake(number);
-        woken += 1;
+    let execution = &world().execution;
+    let chosen: Vec<usize> = execution
+        .queue(object)
+        .filter(|number| {
+            let wait = &execution.threads[*number].wait;
+            wait.operation == operation && wait.bits & bits != 0
+        })
+        .take(count as usize)
+        .collect();
+    for number in &chosen {
+        wake(*number);
     }
-    woken
+    chosen.len() as u32
 }

@@ -50,6 +50,8 @@ pub const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
 /// `MAP_FIXED`.
 pub const MAP_FIXED: usize = 0x10;
 
+/// `PR_SET_PDEATHSIG`.
+pub const PR_SET_PDEATHSIG: usize = 1;
 /// `PR_SET_SYSCALL_USER_DISPATCH`.
 pub const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
 
@@ -60,7 +62,7 @@ pub mod signal {
             $(#[doc = concat!("`", stringify!($name), "`")] pub const $name: usize = $number;)*
         };
     }
-    signals! { SIGILL = 4, SIGTRAP = 5, SIGABRT = 6, SIGBUS = 7, SIGFPE = 8, SIGSEGV = 11, SIGSYS = 31 }
+    signals! { SIGILL = 4, SIGTRAP = 5, SIGABRT = 6, SIGBUS = 7, SIGFPE = 8, SIGKILL = 9, SIGSEGV = 11, SIGSYS = 31 }
     /// `SA_SIGINFO`.
     pub const SA_SIGINFO: usize = 4;
     /// `SA_RESTORER`.

@@ -7,7 +7,7 @@ use crate::execution::LostWake;
 use crate::record;
 use crate::scheduler;
 use crate::syscalls::{as_errno, error};
-use crate::thread::{State, Wait};
+use crate::thread::Wait;
 use crate::world::{live, take_at_site, world};
 use raddle_abi::site::Operation;
 
@@ -146,22 +146,13 @@ fn wake(address: usize, count: u32, bits: u32, site: u32) -> isize {
 }
 
 fn requeue(from: usize, to: usize, count: u32) -> u32 {
-    let threads = &mut world().execution.threads;
-    let mut waiting: alloc::vec::Vec<_> = threads
-        .iter_mut()
-        .filter(|thread| {
-            thread.state == State::Blocked
-                && thread.wait.operation == Operation::FutexWait
-                && thread.wait.object == from
-        })
-        .collect();
-    waiting.sort_by_key(|thread| thread.wait.sequence);
-    let mut moved = 0;
-    for thread in waiting.into_iter().take(count as usize) {
-        thread.wait.object = to;
-        moved += 1;
+    let execution = &mut world().execution;
+    let moved: alloc::vec::Vec<usize> = execution.queue(from).take(count as usize).collect();
+    for number in &moved {
+        execution.dequeue(*number);
+        execution.enqueue(*number, to);
     }
-    moved
+    moved.len() as u32
 }
 
 /// Changes the second word, wakes on the first, and on the second if its old value compares.

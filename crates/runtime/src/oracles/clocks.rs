@@ -22,13 +22,21 @@ struct Object {
     clock: usize,
     run: u32,
     width: u32,
+    /// The clock is that of slot `writer` at `time`: who has seen that has seen all of it.
+    writer: u32,
+    time: u32,
 }
+
+/// As [`Object::writer`]: the clock is of several threads.
+const MANY: u32 = u32::MAX;
 
 const NO_OBJECT: Object = Object {
     address: 0,
     clock: 0,
     run: 0,
     width: 0,
+    writer: MANY,
+    time: 0,
 };
 
 /// All clocks of an execution.
@@ -199,12 +207,7 @@ impl Clocks {
     fn merge_row(&self, into: *mut u32, from: *const u32, width: usize) {
         for column in 0..width {
             // SAFETY: both have at least `width` words.
-            unsafe {
-                let value = *from.add(column);
-                if value > *into.add(column) {
-                    *into.add(column) = value;
-                }
-            }
+            unsafe { *into.add(column) = (*into.add(column)).max(*from.add(column)) }
         }
     }
 
@@ -270,6 +273,8 @@ impl Clocks {
             clock,
             run: self.run,
             width,
+            writer: if old_width == 0 { MANY } else { object.writer },
+            time: object.time,
         };
         index
     }
@@ -281,16 +286,33 @@ impl Clocks {
         if object.run != self.run {
             return;
         }
-        let row = if order::acquires(memory_order) {
+        let matrix = if order::acquires(memory_order) {
             self.threads
         } else {
             self.acquirable
         };
-        self.merge_row(
-            Self::word(row, slot, 0),
-            object.clock as *const u32,
-            object.width as usize,
-        );
+        // Who has seen the time of a thread has seen all that the thread had seen by then.
+        // SAFETY: inside the matrix.
+        let seen = object.writer != MANY
+            && unsafe { *Self::word(matrix, slot, object.writer as usize) } >= object.time;
+        if !seen {
+            self.merge_row(
+                Self::word(matrix, slot, 0),
+                object.clock as *const u32,
+                object.width as usize,
+            );
+        }
+    }
+
+    /// Says whose clock an object's clock is.
+    fn set_writer(&mut self, index: usize, writer: u32) {
+        let time = if writer == MANY {
+            0
+        } else {
+            self.time(writer as usize)
+        };
+        self.objects[index].writer = writer;
+        self.objects[index].time = time;
     }
 
     /// An atomic store, which ends an earlier release sequence.
@@ -320,6 +342,7 @@ impl Clocks {
                 };
             }
         }
+        self.set_writer(index, if releases { slot as u32 } else { MANY });
         if releases {
             self.tick(slot);
         }
@@ -343,6 +366,9 @@ impl Clocks {
             self.released
         };
         self.merge_row(clock, Self::word(row, slot, 0), self.width);
+        // One that also acquired has taken over what the object carried before.
+        let whole = releases && order::acquires(memory_order);
+        self.set_writer(index, if whole { slot as u32 } else { MANY });
         if releases {
             self.tick(slot);
         }
