@@ -2,7 +2,7 @@
 //! tests, and shows what they find.
 //!
 //! The same executable also serves cargo as compiler wrapper, linker and runner, by the name
-//! it is called with ([`personality`]).
+//! it is called with (`personality`).
 //!
 //! Deliberately absent: everything that knows about schedules, traces or LLVM.
 

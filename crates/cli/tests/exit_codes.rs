@@ -79,14 +79,25 @@ fn crate_that_does_not_compile_is_101_with_the_compilers_message() {
 }
 
 #[test]
-fn nothing_to_test_is_4() {
-    let lib = ("src/lib.rs", "#[test] fn f() {}");
-    let (code, stderr) = check(&[MANIFEST, lib], &["test", "no_such_test"]);
-    assert_eq!(code, 4, "{stderr}");
-    assert!(
-        stderr.contains("no test matches `no_such_test`"),
-        "{stderr}"
-    );
+fn embedded_sources_compile_into_the_cache() {
+    let cache = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_raddle"))
+        .args(["doctor", "--message-format", "json"])
+        .env("RADDLE_CACHE", cache.path())
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let answer = stdout.lines().find(|line| line.contains("\"runtime\""));
+    let answer = answer.unwrap_or_else(|| panic!("{stdout}"));
+    assert!(answer.contains("\"ok\""), "{answer}");
+    let found = |name: &str| {
+        let pattern = format!("-name {name} -size +1");
+        let words = pattern.split(' ');
+        let output = Command::new("find").arg(cache.path()).args(words).output();
+        !output.unwrap().stdout.is_empty()
+    };
+    assert!(found("libraddle_runtime.so") && found("hooks.bc"));
+    assert!(!found("*.rs"), "sources are not left behind");
 }
 
 #[test]
