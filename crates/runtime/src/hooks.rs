@@ -383,6 +383,11 @@ pub extern "C" fn __raddle_slow_lock(event: u32, lock: usize, site: *const Site)
         }
         lock::ACQUIRED => {
             execution.threads[current].wants = 0;
+            // Who gets a lock alone proves that nobody else has it any more, and who shares it
+            // that nobody has it alone: a release that was not seen is made good here.
+            execution
+                .held
+                .retain(|held| held.lock != lock || (shared_mode && held.shared));
             execution.held.push(crate::execution::Held {
                 lock,
                 thread: current as u16,

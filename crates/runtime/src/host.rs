@@ -138,6 +138,7 @@ pub fn test_returned(frame: usize, value: u64) {
         point: execution.point,
     });
     if shared().family().passing_value == Some(value) {
+        deadlock::settle();
         end(End::Passed);
     }
 }
@@ -518,13 +519,9 @@ fn judge(ended: End) {
             if control.target == target::TEST {
                 shared().family().passing_value = host.test_return.map(|test| test.value);
             }
-            deadlock::at_exit();
             panic::count_strays();
         }
-        End::Passed => {
-            deadlock::at_exit();
-            panic::count_strays();
-        }
+        End::Passed => panic::count_strays(),
         End::Exit(code) => panic::test_failed(code),
         _ => {}
     }

@@ -6,7 +6,7 @@
 
 use crate::arch;
 use crate::clock;
-use crate::host::{self, End};
+use crate::host;
 use crate::oracles::{deadlock, livelock};
 use crate::record;
 use crate::shared::shared;
@@ -176,7 +176,10 @@ pub fn block(wait: Wait) -> bool {
     let thread = &mut execution.threads[current];
     thread.state = State::Blocked;
     thread.timed_out = false;
-    thread.wait = wait;
+    thread.wait = Wait {
+        since: execution.point,
+        ..wait
+    };
     execution.enqueue(current, wait.object);
     execution.changed();
     execution.disable(current);
@@ -205,8 +208,7 @@ pub fn run_others() {
         if clock::jump(execution) {
             continue;
         }
-        deadlock::everybody_waits();
-        host::end(End::Abandoned);
+        host::end(deadlock::everybody_waits());
     }
     let world = world();
     if world.running {

@@ -27,6 +27,8 @@ pub struct Wait {
     pub deadline: u64,
     /// Order of arrival, for first come, first served.
     pub sequence: u64,
+    /// Scheduling point since which it waits.
+    pub since: u64,
     /// Where it waits.
     pub site: SiteId,
 }
@@ -39,6 +41,7 @@ impl Wait {
         bits: !0,
         deadline: u64::MAX,
         sequence: 0,
+        since: 0,
         site: 0,
     };
 }

@@ -114,8 +114,8 @@ fn wait(address: usize, expected: u32, deadline: u64, bits: u32, site: u32) -> i
         object: address,
         bits,
         deadline,
-        sequence: 0,
         site,
+        ..Wait::NONE
     });
     if timed_out { error(ETIMEDOUT) } else { 0 }
 }

@@ -3,7 +3,7 @@
 use super::real;
 use crate::arch;
 use crate::host::{self, End};
-use crate::oracles::crash;
+use crate::oracles::{crash, deadlock};
 use crate::shared::shared;
 use crate::world::{arm, world};
 use raddle_abi::control::conditions;
@@ -15,6 +15,9 @@ pub fn ends(code: i32) -> ! {
     }
     if world().running && world().execution.current != host::first_thread() {
         shared().note_condition(conditions::EXIT_IN_THREAD);
+    }
+    if world().running && code == 0 {
+        deadlock::settle();
     }
     host::end(End::Exit(code as u32 & 0xff))
 }

@@ -192,8 +192,8 @@ pub unsafe extern "C" fn pthread_join(pthread: usize, result: *mut usize) -> i32
             object: number,
             bits: !0,
             deadline: u64::MAX,
-            sequence: 0,
             site,
+            ..Wait::NONE
         });
     }
     let thread = &mut world().execution.threads[number];

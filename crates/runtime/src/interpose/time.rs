@@ -32,8 +32,8 @@ fn sleep(deadline: u64) -> isize {
         object: 0,
         bits: !0,
         deadline,
-        sequence: 0,
         site,
+        ..Wait::NONE
     });
     0
 }

@@ -5,11 +5,13 @@
 //! pools do that by design.
 
 use crate::findings::Record;
+use crate::host::{self, End};
+use crate::scheduler;
 use crate::stack;
-use crate::thread::State;
+use crate::thread::{State, Wait};
 use crate::world::world;
 use alloc::vec::Vec;
-use raddle_abi::finding::{Kind, Wait};
+use raddle_abi::finding::{Kind, Wait as WaitPart};
 use raddle_abi::site::Operation;
 
 /// Threads that hold `lock`.
@@ -65,7 +67,7 @@ fn write(cycles: &[bool], only_cycles: bool) {
     let execution = &world().execution;
     let involved: Vec<usize> = (0..execution.threads.len())
         .filter(|number| execution.threads[*number].state == State::Blocked)
-        .filter(|number| !crate::host::is_harness(*number))
+        .filter(|number| !host::is_harness(*number))
         .filter(|number| !only_cycles || cycles[*number])
         .collect();
     // Two deadlocks are the same if the same calls wait; their order does not matter.
@@ -107,7 +109,7 @@ fn write(cycles: &[bool], only_cycles: bool) {
             Vec::new()
         };
         record.wait(
-            Wait {
+            WaitPart {
                 thread: number as u16,
                 operation: thread.wait.operation as u16,
                 site: thread.wait.site,
@@ -126,30 +128,52 @@ fn write(cycles: &[bool], only_cycles: bool) {
     record.commit();
 }
 
-/// Nobody can run, and nobody waits for a time.
-pub fn everybody_waits() {
-    write(&in_cycles(), false);
+/// Whether the program has ended and only waits for its threads to come to rest.
+pub fn has_ended() -> bool {
+    let threads = &world().execution.threads;
+    threads
+        .iter()
+        .any(|thread| thread.wait.operation == Operation::TestEnd)
 }
 
-/// The program has ended well, or runs for ever: is there a cycle among its other threads?
-/// True if there was one.
-pub fn at_exit() -> bool {
-    let blocked =
-        |thread: &crate::thread::Thread| thread.state == State::Blocked && thread.wants != 0;
-    if world()
-        .execution
-        .threads
-        .iter()
-        .filter(|thread| blocked(thread))
-        .count()
-        < 1
-    {
-        return false;
+/// Nobody can run, and nobody waits for a time.
+pub fn everybody_waits() -> End {
+    if has_ended() {
+        report_cycles(u64::MAX);
+        return End::Passed;
     }
-    let cycles = in_cycles();
-    let found = cycles.contains(&true);
+    write(&in_cycles(), false);
+    End::Abandoned
+}
+
+/// Reports cycles of threads that all wait since before `point`. True if there were any.
+pub fn report_cycles(point: u64) -> bool {
+    let cycles: Vec<bool> = in_cycles()
+        .into_iter()
+        .zip(&world().execution.threads)
+        .map(|(cycle, thread)| cycle && thread.wait.since < point)
+        .collect();
+    // Threads of a cycle that moved lately may still come out of it.
+    let found = cycles.iter().filter(|cycle| **cycle).count() >= 1 && cycles == in_cycles();
     if found {
         write(&cycles, true);
     }
     found
+}
+
+/// The program is about to end well. If some of its threads seem to wait for each other, its
+/// end is put off until nobody can run any more: a thread that merely has not come to its
+/// release yet is no deadlock, and thread pools wait by design.
+pub fn settle() {
+    let execution = &world().execution;
+    let suspects = execution
+        .threads
+        .iter()
+        .any(|thread| thread.state == State::Blocked && thread.wants != 0);
+    if suspects && in_cycles().contains(&true) {
+        scheduler::block(Wait {
+            operation: Operation::TestEnd,
+            ..Wait::NONE
+        });
+    }
 }

@@ -31,12 +31,17 @@ pub fn check() {
     if execution.point < limit.saturating_mul(PATIENCE) {
         return;
     }
+    // The program had ended; its other threads just do not come to rest.
+    let has_ended = execution.threads[host::first_thread()].wait.operation == Operation::TestEnd;
     let waits_outside = execution
         .threads
         .iter()
         .any(|thread| thread.state == State::Ready && thread.wait.operation == Operation::Io);
-    if deadlock::at_exit() {
+    if deadlock::report_cycles(limit) {
         host::end(End::Abandoned);
+    }
+    if deadlock::has_ended() {
+        host::end(End::Passed);
     }
     if waits_outside || execution.progress > limit {
         host::end(End::Cut);
