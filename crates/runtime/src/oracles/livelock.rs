@@ -31,8 +31,6 @@ pub fn check() {
     if execution.point < limit.saturating_mul(PATIENCE) {
         return;
     }
-    // The program had ended; its other threads just do not come to rest.
-    let has_ended = execution.threads[host::first_thread()].wait.operation == Operation::TestEnd;
     let waits_outside = execution
         .threads
         .iter()
