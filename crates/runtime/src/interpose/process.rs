@@ -13,7 +13,8 @@ pub fn ends(code: i32) -> ! {
     if !world().live {
         arch::exit_group(code as usize);
     }
-    if world().running && world().execution.current != host::first_thread() {
+    let current = world().execution.current;
+    if world().running && current != host::first_thread() && !host::is_harness(current) {
         shared().note_condition(conditions::EXIT_IN_THREAD);
     }
     if world().running && code == 0 {
