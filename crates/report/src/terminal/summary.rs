@@ -93,12 +93,13 @@ fn single_threaded(summary: &Summary, tests: &[TestReport], verbose: bool) -> St
 
 /// One line per reason, with the tests that share it.
 fn reasons(tests: &[TestReport], is: fn(&Verdict) -> bool) -> String {
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
     for test in tests.iter().filter(|test| is(&test.verdict)) {
         let why = test.verdict.why().unwrap_or_default();
+        let name = format!("{} {}", test.target, test.test);
         match groups.iter_mut().find(|(reason, _)| *reason == why) {
-            Some((_, names)) => names.push(&test.test),
-            None => groups.push((why, vec![&test.test])),
+            Some((_, names)) => names.push(name),
+            None => groups.push((why, vec![name])),
         }
     }
     let lines = groups.iter().map(|(why, names)| {
