@@ -22,7 +22,11 @@ fn control_descriptor() -> Option<usize> {
         }
         core::ffi::CStr::from_ptr(value)
     };
-    value.to_str().ok()?.parse().ok()
+    let descriptor = value.to_str().ok()?.parse().ok();
+    // Programs that this one starts are not under control: they must not find it.
+    // SAFETY: the environment is the process's own and nobody else reads it yet.
+    unsafe { *value.as_ptr().cast_mut() = 0 };
+    descriptor
 }
 
 extern "C" fn main_in_host(argc: i32, argv: usize, envp: usize) -> i32 {

@@ -116,6 +116,9 @@ impl Shadow {
         let first = unsafe { (*cell).0[0] };
         // The same thread did the same to the same bytes since its last release.
         if first.stamp == stamp && first.what >> 32 == what >> 32 {
+            // The latest of them is the one to show.
+            // SAFETY: the shadow covers every address.
+            unsafe { (*cell).0[0].what = what };
             return None;
         }
         self.check_slots(clocks, cell, address, stamp, what)
@@ -301,6 +304,14 @@ mod tests {
         assert_eq!(race.access(2, 0x5002, 1, 0, 12), None);
         assert_eq!(race.access(2, 0x5066, 1, 0, 12), Some(11));
         assert_eq!(race.access(2, 0x5067, 1, 0, 12), None);
+    }
+
+    #[test]
+    fn of_several_equal_accesses_the_latest_is_shown() {
+        let mut race = race();
+        assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 11), None);
+        assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 12), None);
+        assert_eq!(race.access(2, 0x5000, 8, 0, 13), Some(12));
     }
 
     #[test]
