@@ -236,6 +236,8 @@ extern "C" fn __raddle_spin(site: Site) {
     if wanted(FLAG_SYNC) {
         // SAFETY: the site is that of a spin hint.
         unsafe { __raddle_slow_spin(site) }
+    } else {
+        core::hint::spin_loop();
     }
 }
 
