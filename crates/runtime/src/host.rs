@@ -416,6 +416,9 @@ fn run_here(mode: Reexecution) -> End {
     judge(ended);
     syscalls::undo();
     snapshot::restore(mode == Reexecution::Loop);
+    if mode == Reexecution::Snapshot {
+        snapshot::cool();
+    }
     ended
 }
 

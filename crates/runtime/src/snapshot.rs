@@ -32,6 +32,7 @@ struct Snapshot {
     /// Parts of regions that have to be restored: address, copy, bytes.
     hot: Vec<(usize, usize, usize)>,
     tracking: bool,
+    executions: u64,
     store: usize,
     store_bytes: usize,
 }
@@ -41,6 +42,7 @@ static SNAPSHOT: Global<Snapshot> = Global::new(Snapshot {
     cold: Vec::new(),
     hot: Vec::new(),
     tracking: false,
+    executions: 0,
     store: 0,
     store_bytes: 0,
 });
@@ -235,6 +237,22 @@ pub fn track() {
     snapshot.cold.sort_unstable();
     for page in &snapshot.cold {
         protect(*page, false);
+    }
+}
+
+/// Executions after which all pages are cold again: one that failed has let its harness write
+/// to many pages that others never touch.
+const COOLING: u64 = 4096;
+
+/// Counts an execution that was restored.
+pub fn cool() {
+    let snapshot = SNAPSHOT.get();
+    snapshot.executions += 1;
+    if snapshot.executions == 1 || snapshot.executions.is_multiple_of(COOLING) {
+        snapshot.tracking = false;
+        snapshot.hot.clear();
+        snapshot.cold.clear();
+        track();
     }
 }
 
