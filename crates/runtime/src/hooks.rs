@@ -13,7 +13,7 @@ use crate::shared::shared;
 use crate::world::world;
 use alloc::vec::Vec;
 use raddle_abi::control::{conditions, target};
-use raddle_abi::hooks::{lock, order, phase, rmw};
+use raddle_abi::hooks::{lock, phase, rmw};
 use raddle_abi::plan::Granularity;
 use raddle_abi::site::{Operation, Site, SiteId, flags};
 
@@ -172,13 +172,6 @@ pub unsafe extern "C" fn __raddle_slow_load(
     order: u32,
     site: *const Site,
 ) -> u64 {
-    // SAFETY: hooks pass records of the program's image; the load is the program's.
-    unsafe {
-        if !site.is_null() && order == order::RELAXED && (*site).flags & flags::QUIET != 0 {
-            // std spins or looks into its own books: neither a point nor an edge.
-            return get(address, size);
-        }
-    }
     sync_point(Operation::AtomicLoad, false, address, site);
     // SAFETY: as the program's load.
     let value = unsafe { get(address, size) };

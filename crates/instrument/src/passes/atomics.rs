@@ -3,7 +3,7 @@
 //! Sixteen-byte operations, and read-modify-writes that integers cannot express, stay as they
 //! are, announced like inline assembly.
 
-use raddle_abi::hooks::{self, Hook, rmw};
+use raddle_abi::hooks::{self, Hook, order, rmw};
 use raddle_abi::site::Operation;
 
 use super::locks::{self, Role};
@@ -84,6 +84,10 @@ pub(super) fn load_or_store<'c>(walker: &mut Walker<'_, 'c>, point: &Point<'c>) 
     } else {
         instruction.value()
     };
+    if !is_store && instruction.ordering() == order::RELAXED && walker.is_quiet(point) {
+        // Neither a point nor an edge: std spins, or looks into its own books.
+        return;
+    }
     let address = instruction.operand(u32::from(is_store));
     let Some(passage) = Passage::of(walker, value.value_type()) else {
         return announce(walker, point);

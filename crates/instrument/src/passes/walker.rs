@@ -210,8 +210,10 @@ impl<'m, 'c> Walker<'m, 'c> {
         };
         let name = callee.name();
         if name == "llvm.x86.sse2.pause" {
-            let site = self.site(point, Operation::Yield);
-            self.hook(point, &hooks::SPIN, &[site]);
+            if !self.is_quiet(point) {
+                let site = self.site(point, Operation::Yield);
+                self.hook(point, &hooks::SPIN, &[site]);
+            }
             // The hook pauses where nobody schedules; elsewhere a pause only costs time.
             // SAFETY: the walk does not come back to this instruction.
             unsafe { point.instruction.replace_with(None) };
@@ -351,6 +353,15 @@ impl<'m, 'c> Walker<'m, 'c> {
             .find(|frame| !is_wrapper(frame))
             .unwrap_or(&point.frame);
         locks::role(&direct.path)
+    }
+
+    /// Whether an operation at a point is no scheduling point.
+    pub(super) fn is_quiet(&mut self, point: &Point<'c>) -> bool {
+        point.frame.is_quiet
+            || point.location.is_some_and(|location| {
+                let chain = self.frames.chain(location);
+                chain.iter().any(|frame| frame.is_quiet)
+            })
     }
 
     fn innermost(&mut self, point: &Point<'c>) -> Rc<Frame> {
