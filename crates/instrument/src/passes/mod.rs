@@ -182,7 +182,9 @@ fn prepare_functions<'c>(context: &'c Context, module: &Module<'c>) {
         if function.is_declaration() || function.has_attribute(Attribute::NAKED) {
             continue;
         }
+        // Stacks are walked by frame pointers, and show every caller.
         function.add_text_attribute(context, "frame-pointer", "all");
+        function.add_text_attribute(context, "disable-tail-calls", "true");
         if !function.has_section() {
             function.set_section(&format!(".text.{}", function.name()));
         }
