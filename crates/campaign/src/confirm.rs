@@ -11,10 +11,10 @@ use raddle_schedule::anchor::{Passed, Spawn, anchor_threads, switches_by_site, s
 use raddle_schedule::minimise::minimise;
 use raddle_schedule::schedule_file::{Placed, Schedule};
 use raddle_trace::finding::Finding;
-use raddle_trace::runner::{Outcome, PlanRequest, RawFinding, RawRecording, Runner, RunnerError};
+use raddle_trace::runner::{Outcome, PlanRequest, RawFinding, RawRecording, Runner};
 
 use crate::explain::Explainer;
-use crate::runner::{Limits, ProcessRunner};
+use crate::runner::{Limits, Patience, ProcessRunner};
 use crate::session::Session;
 use crate::{Error, Target};
 
@@ -33,6 +33,14 @@ pub(crate) struct Confirmation<'a> {
     pub explainer: &'a mut Explainer,
 }
 
+/// A sighting that was shown again.
+pub(crate) struct Confirmed {
+    /// The finding.
+    pub finding: Finding,
+    /// Why it could not be stored, if so.
+    pub error: Option<Error>,
+}
+
 /// One replay that showed the finding.
 struct Shown {
     raw: RawFinding,
@@ -42,63 +50,75 @@ struct Shown {
 impl Confirmation<'_> {
     /// Shows the sighting `raw` of `request` again, and makes a stored finding of it. `None`
     /// if it cannot be shown again.
+    ///
+    /// What counts is shown in a new process each time; only the many attempts to shorten a
+    /// schedule share one.
     pub fn confirm(
         &mut self,
         id: &str,
         raw: &RawFinding,
         request: &PlanRequest,
         executions: u64,
-    ) -> Result<Option<Finding>, Error> {
-        let mut shown = None;
-        for _ in 0..TRIES {
-            let plan = replay_plan(request, raw, &switches_by_step(&raw.decisions), true);
-            shown = self.show(id, &plan);
-            if shown.is_some() {
-                break;
-            }
-        }
-        let Some(first) = shown else { return Ok(None) };
+    ) -> Option<Confirmed> {
+        let uncounted = AtomicU64::new(0);
+        let mut replays = replays(self.session, self.target, &uncounted);
+        let plan = replay_plan(request, raw, &switches_by_step(&raw.decisions), true);
+        let first = (0..TRIES).find_map(|_| self.show_anew(&mut replays, id, &plan))?;
+        let by_step = switches_by_step(&first.raw.decisions);
+        let schedule = self.schedule(id, request, by_step, &first);
         // From here on a kill of the tool does not lose the finding any more.
-        let schedule = self.schedule(
-            id,
-            &first.raw,
-            request,
-            switches_by_step(&first.raw.decisions),
-            &first,
-        );
-        let mut finding = self.store(id, &first, &schedule, executions)?;
-        let shortest = self.minimised(id, &first, request);
-        let best = if shortest.len() < first.raw.decisions.len() {
-            let plan = replay_plan(request, &first.raw, &shortest, true);
-            self.show(id, &plan).unwrap_or(first)
-        } else {
-            first
-        };
-        let schedule = self.anchored(id, request, &best);
-        finding = self
-            .store(id, &best, &schedule, executions)
-            .map(|mut stored| {
-                stored.count = finding.count;
-                stored
-            })?;
-        Ok(Some(finding))
+        let confirmed = self.store(id, &first, &schedule, executions);
+        if confirmed.error.is_some() {
+            return Some(confirmed);
+        }
+        if let Some(shorter) = self.shorter(&mut replays, id, &first, request)
+            && let Some(schedule) = self.replayable(&mut replays, id, request, &shorter)
+        {
+            return Some(self.store(id, &shorter, &schedule, executions));
+        }
+        let schedule = self
+            .replayable(&mut replays, id, request, &first)
+            .unwrap_or(schedule);
+        Some(self.store(id, &first, &schedule, executions))
     }
 
-    /// Runs a plan in a new process; `Some` if the finding with this id came up.
-    fn show(&mut self, id: &str, plan: &PlanRequest) -> Option<Shown> {
-        let outcome = run_once(self.session, self.target, plan).ok()?;
+    /// Runs a plan; `Some` if the finding with this id came up.
+    fn show(
+        &mut self,
+        replays: &mut ProcessRunner<'_>,
+        id: &str,
+        plan: &PlanRequest,
+    ) -> Option<Shown> {
         let Outcome {
             findings,
             recording,
             ..
-        } = outcome;
+        } = replays.run(plan).ok()?;
         let raw = findings
             .into_iter()
             .find(|raw| self.explainer.id(raw) == id)?;
         Some(Shown { raw, recording })
     }
 
-    fn minimised(&mut self, id: &str, first: &Shown, request: &PlanRequest) -> Vec<Switch> {
+    /// The same in a new process.
+    fn show_anew(
+        &mut self,
+        replays: &mut ProcessRunner<'_>,
+        id: &str,
+        plan: &PlanRequest,
+    ) -> Option<Shown> {
+        replays.renew();
+        self.show(replays, id, plan)
+    }
+
+    /// The finding with fewer switches, if the minimiser gets there.
+    fn shorter(
+        &mut self,
+        replays: &mut ProcessRunner<'_>,
+        id: &str,
+        first: &Shown,
+        request: &PlanRequest,
+    ) -> Option<Shown> {
         let original = switches_by_step(&first.raw.decisions);
         let start = Instant::now();
         let budget = self.session.options.minimise as usize;
@@ -107,45 +127,49 @@ impl Confirmation<'_> {
                 return None;
             }
             let plan = replay_plan(request, &first.raw, candidate, false);
-            let shown = self.show(id, &plan)?;
+            let shown = self.show(replays, id, &plan)?;
             Some(switches_by_step(&shown.raw.decisions))
         });
-        result.switches
+        if result.switches.len() >= original.len() {
+            return None;
+        }
+        let plan = replay_plan(request, &first.raw, &result.switches, true);
+        self.show(replays, id, &plan)
     }
 
-    /// The schedule anchored to events if that replays, else by step numbers.
-    fn anchored(&mut self, id: &str, request: &PlanRequest, best: &Shown) -> Schedule {
-        let by_step = switches_by_step(&best.raw.decisions);
-        let recording = best.recording.as_ref();
-        let by_site = recording.map_or_else(Vec::new, |recording| {
+    /// The schedule anchored to events if that replays in a new process, else by step numbers
+    /// if that does.
+    fn replayable(
+        &mut self,
+        replays: &mut ProcessRunner<'_>,
+        id: &str,
+        request: &PlanRequest,
+        shown: &Shown,
+    ) -> Option<Schedule> {
+        let decisions = &shown.raw.decisions;
+        let by_site = shown.recording.as_ref().map(|recording| {
             let passed = points(recording, self.explainer);
-            switches_by_site(&best.raw.decisions, passed, |site| self.explainer.key(site))
+            switches_by_site(decisions, passed, |site| self.explainer.key(site))
         });
-        if !by_site.is_empty() {
-            let schedule = self.schedule(id, &best.raw, request, by_site, best);
-            if self.show(id, &schedule.plan()).is_some() {
-                return schedule;
+        let by_site = by_site.filter(|switches| !switches.is_empty());
+        let candidates = by_site.into_iter().chain([switches_by_step(decisions)]);
+        for switches in candidates {
+            let schedule = self.schedule(id, request, switches, shown);
+            if self.show_anew(replays, id, &schedule.plan()).is_some() {
+                return Some(schedule);
             }
         }
-        let mut schedule = self.schedule(id, &best.raw, request, by_step, best);
-        if schedule
-            .switches
-            .iter()
-            .all(|switch| switch.value.site_key == 0)
-        {
-            schedule.threads.clear();
-        }
-        schedule
+        None
     }
 
     fn schedule(
         &mut self,
         id: &str,
-        raw: &RawFinding,
         request: &PlanRequest,
         switches: Vec<Switch>,
         shown: &Shown,
     ) -> Schedule {
+        let raw = &shown.raw;
         let none = RawRecording::default();
         let recording = shown.recording.as_ref().unwrap_or(&none);
         let by_site = switches.iter().any(|switch| switch.site_key != 0);
@@ -214,42 +238,49 @@ impl Confirmation<'_> {
         placed.collect()
     }
 
+    /// Makes the finding and stores it with its schedule and its trace.
     fn store(
         &mut self,
         id: &str,
         shown: &Shown,
         schedule: &Schedule,
         executions: u64,
-    ) -> Result<Finding, Error> {
+    ) -> Confirmed {
+        let mut finding = self
+            .explainer
+            .explain(self.target, &shown.raw, shown.recording.as_ref());
+        finding.schedule = self.session.store.schedule_path(id).display().to_string();
+        finding.confirmed = true;
+        finding.executions = executions;
+        let error = self.save(&finding, shown, schedule).err();
+        if error.is_some() && !self.session.store.schedule_path(id).is_file() {
+            finding.schedule.clear();
+        }
+        Confirmed { finding, error }
+    }
+
+    fn save(&self, finding: &Finding, shown: &Shown, schedule: &Schedule) -> Result<(), Error> {
         let store = &self.session.store;
-        let path = store.save_schedule(id, &schedule.to_text())?;
+        store.save_schedule(&finding.id, &schedule.to_text())?;
         let trace = shown.recording.as_ref().and_then(|recording| {
             self.explainer
                 .trace(recording, &schedule.build, &schedule.test)
         });
         if let Some(trace) = trace {
-            store.save_trace(id, &trace)?;
+            store.save_trace(&finding.id, &trace)?;
         }
-        let mut finding = self
-            .explainer
-            .explain(self.target, &shown.raw, shown.recording.as_ref());
-        finding.schedule = path.display().to_string();
-        finding.confirmed = true;
-        finding.executions = executions;
-        store.save_finding(&finding)?;
-        Ok(finding)
+        store.save_finding(finding)
     }
 }
 
-/// Runs a plan once, in a process of its own, whatever the campaign's budget says.
-pub(crate) fn run_once(
+/// Runs replays on a target, whatever the campaign's budget says.
+pub(crate) fn replays<'a>(
     session: &Session<'_>,
-    target: &Target,
-    plan: &PlanRequest,
-) -> Result<Outcome, RunnerError> {
-    let uncounted = AtomicU64::new(0);
+    target: &'a Target,
+    uncounted: &'a AtomicU64,
+) -> ProcessRunner<'a> {
     let limits = Limits::from(session.options);
-    ProcessRunner::new(target, limits, &|| false, &uncounted).run(plan)
+    ProcessRunner::new(target, limits, &|| Patience::Long, uncounted)
 }
 
 /// Names a build: size and time of the executable.

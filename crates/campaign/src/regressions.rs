@@ -1,16 +1,20 @@
 //! Replays committed schedules before anything else is tried.
 
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 
 use raddle_schedule::schedule_file::Schedule;
+use raddle_trace::runner::Runner;
 
 use crate::Error;
-use crate::confirm::run_once;
+use crate::confirm::replays;
 use crate::test_run::TestRun;
 
 /// Replays the schedules that belong to this test. Those that cannot be read or followed get
 /// a note: they protect against nothing any more.
 pub(crate) fn replay_all(test: &mut TestRun<'_>) {
+    let uncounted = AtomicU64::new(0);
+    let mut replays = replays(test.session, test.target, &uncounted);
     for path in &test.session.options.regressions {
         let name = path
             .file_name()
@@ -28,7 +32,7 @@ pub(crate) fn replay_all(test: &mut TestRun<'_>) {
             continue;
         }
         let plan = schedule.plan();
-        let Ok(outcome) = run_once(test.session, test.target, &plan) else {
+        let Ok(outcome) = replays.run(&plan) else {
             continue;
         };
         test.tally.executions += outcome.executions;

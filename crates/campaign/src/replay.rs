@@ -7,7 +7,7 @@ use raddle_trace::finding::Finding;
 use raddle_trace::runner::{Outcome, PlanRequest, Runner};
 
 use crate::explain::Explainer;
-use crate::runner::{Limits, ProcessRunner};
+use crate::runner::{Limits, Patience, ProcessRunner};
 use crate::{Error, Options, Store, Target, regressions, verdict};
 
 /// A stored schedule, found by id or by path.
@@ -50,10 +50,10 @@ pub struct Replay {
 pub fn find_stored(id_or_file: &str, results: &Path) -> Result<Stored, Error> {
     let store = Store::open(results)?;
     let finding = store.finding(id_or_file)?;
-    let schedule = match &finding {
-        Some(finding) => store.schedule_path(&finding.id),
-        None => PathBuf::from(id_or_file),
-    };
+    // A schedule may be there without its finding, if the disk was full then.
+    let schedule = store
+        .stored_schedule(id_or_file)
+        .unwrap_or_else(|| PathBuf::from(id_or_file));
     if !schedule.is_file() {
         let results = results.to_owned();
         return Err(Error::UnknownFinding {
@@ -97,10 +97,14 @@ pub fn replay(
         finding: None,
         not_testable: None,
     };
-    let halt = || stop.load(Ordering::Relaxed);
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    let patience = || match is_stopped() {
+        true => Patience::Short,
+        false => Patience::Long,
+    };
     let uncounted = AtomicU64::new(0);
-    while result.runs < times && !halt() {
-        let mut runner = ProcessRunner::new(target, Limits::from(options), &halt, &uncounted);
+    while result.runs < times && !is_stopped() {
+        let mut runner = ProcessRunner::new(target, Limits::from(options), &patience, &uncounted);
         let plan = PlanRequest {
             reexecution: options.reexecution,
             // Only the first replay is explained.

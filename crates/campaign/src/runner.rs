@@ -49,12 +49,20 @@ impl From<&Options> for Limits {
     }
 }
 
+/// How long a plan under way is still waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Until it is done.
+    Long,
+    /// Until its current execution is done, if that does not take long.
+    Short,
+}
+
 /// The [`Runner`] of one target.
 pub(crate) struct ProcessRunner<'a> {
     target: &'a Target,
     limits: Limits,
-    /// Says that the plan under way should end.
-    halt: &'a (dyn Fn() -> bool + Sync),
+    patience: &'a dyn Fn() -> Patience,
     /// Grows with each finished execution, while plans run.
     executions: &'a AtomicU64,
     worker: Option<Worker>,
@@ -67,13 +75,13 @@ impl<'a> ProcessRunner<'a> {
     pub fn new(
         target: &'a Target,
         limits: Limits,
-        halt: &'a (dyn Fn() -> bool + Sync),
+        patience: &'a dyn Fn() -> Patience,
         executions: &'a AtomicU64,
     ) -> Self {
         Self {
             target,
             limits,
-            halt,
+            patience,
             executions,
             worker: None,
             stuck_at: Vec::new(),
@@ -133,11 +141,14 @@ impl<'a> ProcessRunner<'a> {
                     Ending::Exited(status)
                 };
             }
-            if (self.halt)() {
-                worker.memory.stop();
-                let since = *watch.stopping.get_or_insert_with(Instant::now);
-                if since.elapsed() > STOP_GRACE {
-                    return Ending::Halted;
+            match (self.patience)() {
+                Patience::Long => {}
+                Patience::Short => {
+                    worker.memory.stop();
+                    let since = *watch.stopping.get_or_insert_with(Instant::now);
+                    if since.elapsed() > STOP_GRACE {
+                        return Ending::Halted;
+                    }
                 }
             }
             if let Some((death, frames)) = watch.look(worker, &self.limits) {
@@ -212,7 +223,7 @@ enum Ending {
     Done,
     /// The worker's process ended.
     Exited(ExitStatus),
-    /// The worker did not stop when asked.
+    /// It was not waited for any longer.
     Halted,
     /// The watchdog gave it up.
     GivenUp(Death, Vec<u64>),

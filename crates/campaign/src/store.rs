@@ -53,6 +53,12 @@ impl Store {
         self.root.join("schedules").join(format!("{id}.schedule"))
     }
 
+    /// Path of the schedule with this id, if it is stored.
+    pub fn stored_schedule(&self, id: &str) -> Option<PathBuf> {
+        let path = self.schedule_path(id);
+        (is_file_name(id) && path.is_file()).then_some(path)
+    }
+
     /// Path of a finding's trace, whether or not it exists.
     pub fn trace_path(&self, id: &str) -> PathBuf {
         self.root.join("traces").join(format!("{id}.trace"))

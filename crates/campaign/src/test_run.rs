@@ -7,9 +7,9 @@ use raddle_abi::finding::Kind;
 use raddle_abi::plan::{Granularity, Reexecution, oracles};
 use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner};
 
-use crate::confirm::{Confirmation, build_id};
+use crate::confirm::{Confirmation, Confirmed, build_id};
 use crate::explain::Explainer;
-use crate::runner::{Limits, ProcessRunner};
+use crate::runner::{Limits, Patience, ProcessRunner};
 use crate::session::Session;
 use crate::store::TestState;
 use crate::{
@@ -21,12 +21,16 @@ pub(crate) fn run_test(session: &Session<'_>, index: usize, target: &Target) -> 
     let start = Instant::now();
     let deadline = session.begin_test();
     let halt = || session.is_stopped() || Instant::now() > deadline;
+    let patience = || match halt() {
+        true => Patience::Short,
+        false => Patience::Long,
+    };
     let limits = Limits::from(session.options);
     let mut test = TestRun {
         session,
         target,
         halt: &halt,
-        runner: ProcessRunner::new(target, limits, &halt, &session.executions),
+        runner: ProcessRunner::new(target, limits, &patience, &session.executions),
         tally: TestState {
             build: build_id(target),
             ..TestState::default()
@@ -237,7 +241,7 @@ impl TestRun<'_> {
         }
         .confirm(&id, raw, request, executions);
         match confirmed {
-            Ok(Some(finding)) => {
+            Some(Confirmed { finding, error }) => {
                 let rules = session.options.ignore.iter();
                 let rule = rules.enumerate().find(|(_, rule)| rule.matches(&finding));
                 if let Some((rule, _)) = rule {
@@ -251,8 +255,12 @@ impl TestRun<'_> {
                     self.tally.findings.push(id);
                     session.send(Event::Finding(Box::new(finding)));
                 }
+                // What was found is told before why the campaign ends.
+                if let Some(error) = error {
+                    session.fail(error);
+                }
             }
-            Ok(None) => {
+            None => {
                 let finding = self.explainer().explain(target, raw, None);
                 session.note(
                     target,
@@ -265,7 +273,6 @@ impl TestRun<'_> {
                     ),
                 );
             }
-            Err(error) => session.fail(error),
         }
     }
 

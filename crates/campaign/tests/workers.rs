@@ -241,6 +241,55 @@ fn a_finding_is_confirmed_stored_and_replayed() {
 }
 
 #[test]
+fn a_finding_that_cannot_be_stored_is_shown_before_the_error() {
+    let id = check("panics").summary.findings[0].id.clone();
+    let results = tempfile::tempdir().unwrap();
+    let path = results.path().join("findings").join(format!("{id}.json"));
+    std::fs::create_dir_all(&path).unwrap();
+    let options = Options {
+        executions: 40,
+        results: results.path().to_owned(),
+        ..Options::default()
+    };
+    let mut shown = Vec::new();
+    let stop = AtomicBool::new(false);
+    let error = run(&[target("panics")], &options, &stop, &mut |event| {
+        if let Event::Finding(finding) = event {
+            shown.push(finding);
+        }
+    })
+    .unwrap_err()
+    .to_string();
+    assert_eq!((shown.len(), &shown[0].id), (1, &id));
+    assert!(error.contains(&path.display().to_string()), "{error}");
+    assert!(!error.contains('\n'), "{error}");
+    // Its schedule could be stored, and is found by its id.
+    std::fs::remove_dir(&path).unwrap();
+    let stored = find_stored(&id, results.path()).unwrap();
+    assert_eq!((&stored.id, stored.finding.is_none()), (&id, true));
+}
+
+#[test]
+fn few_processes_are_started() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let results = tempfile::tempdir().unwrap();
+    let options = Options {
+        executions: 40,
+        results: results.path().to_owned(),
+        ..Options::default()
+    };
+    let mut target = target("panics");
+    target.env.push((fake::LOG.into(), log.path().into()));
+    let stop = AtomicBool::new(false);
+    let summary = run(&[target], &options, &stop, &mut |_| {}).unwrap();
+    assert_eq!(summary.findings.len(), 1);
+    // One for serial runs and exploration, one that shows the finding again and shortens its
+    // schedule, one that shows that the stored schedule replays.
+    let starts = std::fs::read_to_string(log.path()).unwrap();
+    assert_eq!(starts.lines().count(), 3, "{starts}");
+}
+
+#[test]
 fn what_does_not_show_again_is_no_finding() {
     let run = check("panics once");
     assert!(run.summary.findings.is_empty());

@@ -2,6 +2,7 @@
 //! executable, started again by the campaign. It plays its part before `main`, because only
 //! then is it on the process's first thread, which is the one that the watchdog looks at.
 
+use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -14,6 +15,9 @@ use raddle_abi::{ABI_VERSION, control, env};
 
 /// Variable that says how the worker behaves.
 pub const BEHAVIOUR: &str = "FAKE_WORKER";
+
+/// Variable that names a file to which each worker adds a line.
+pub const LOG: &str = "FAKE_WORKER_LOG";
 
 /// The shared memory from inside.
 struct Fake {
@@ -96,6 +100,10 @@ extern "C" fn work_if_asked() {
         std::process::exit(0);
     }
     let Some(fake) = Fake::attach() else { return };
+    if let Some(log) = std::env::var_os(LOG) {
+        let mut log = std::fs::OpenOptions::new().append(true).open(log).unwrap();
+        writeln!(log, "{}", std::process::id()).unwrap();
+    }
     let control = fake.control();
     control.stage.store(stage::STARTING, Ordering::Release);
     match behaviour.as_str() {

@@ -41,10 +41,12 @@ pub(super) fn text(
         text.push_str(&output(&finding.output));
     }
     section(&mut text, "replay", styles);
-    text.push_str(&format!(
-        "    {} {}\n\n",
-        settings.replay_command, finding.id
-    ));
+    if finding.schedule.is_empty() {
+        text.push_str("    its schedule could not be stored\n\n");
+    } else {
+        let command = &settings.replay_command;
+        text.push_str(&format!("    {command} {}\n\n", finding.id));
+    }
     text
 }
 
