@@ -1,14 +1,17 @@
 //! Takes a list of targets through the whole campaign.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::allowance::Allowance;
+use crate::finish::finish;
+use crate::queue::Queue;
 use crate::session::Session;
 use crate::store::LastRun;
-use crate::test_run::run_test;
+use crate::test_run::run_turn;
 use crate::{Error, Event, Options, Progress, Summary, Target, TestResult, Verdict};
 
 /// Time between two progress events.
@@ -36,13 +39,13 @@ pub fn run(
         )));
     }
     let (sender, receiver) = mpsc::channel();
-    let session = Session::new(options, targets.len(), stop, sender)?;
-    let next = AtomicUsize::new(0);
+    let session = Session::new(options, stop, sender)?;
+    let queue = Queue::new(targets.len());
     let jobs = options.jobs.clamp(1, targets.len().max(1));
-    let mut results: Vec<Option<TestResult>> = vec![None; targets.len()];
+    let mut results: Vec<TestResult> = Vec::new();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..jobs)
-            .map(|_| scope.spawn(|| work(&session, targets, &next)))
+            .map(|_| scope.spawn(|| work(&session, targets, &queue)))
             .collect();
         let mut rate = Rate::default();
         let mut shown = Instant::now();
@@ -53,7 +56,7 @@ pub fn run(
             match receiver.recv_timeout(wait) {
                 Ok(event) => {
                     if let Event::TestDone(result) = &event {
-                        results[result.index] = Some((**result).clone());
+                        results.push((**result).clone());
                     }
                     events(event);
                 }
@@ -75,62 +78,42 @@ pub fn run(
         return Err(error);
     }
     let interrupted = stop.load(Ordering::Relaxed);
-    let summary = summary(&session, targets, results, interrupted);
+    results.sort_by_key(|result| result.index);
+    let summary = summary(&session, results, interrupted);
     session.store.save_last_run(&LastRun::new(&summary))?;
     Ok(summary)
 }
 
-/// Runs tests until there are none left.
-fn work(session: &Session<'_>, targets: &[Target], next: &AtomicUsize) {
-    loop {
-        let index = next.fetch_add(1, Ordering::Relaxed);
-        let Some(target) = targets.get(index) else {
-            return;
+/// Gives tests their turns until there are none left.
+fn work(session: &Session<'_>, targets: &[Target], queue: &Queue) {
+    while let Some((mut course, waiting)) = queue.take() {
+        let target = &targets[course.index];
+        let is_first_turn = course.turns == 0;
+        let verdict = if session.is_over() {
+            course.out_of_time(session)
+        } else {
+            if is_first_turn {
+                session.send(Event::TestStarted(course.index));
+            }
+            let allowance = Allowance::new(session, waiting, is_first_turn);
+            let verdict = run_turn(session, target, &mut course, &allowance);
+            let is_undecided = matches!(verdict, Verdict::NotRun { .. } | Verdict::Explored);
+            if allowance.is_postponed() && is_undecided {
+                queue.postpone(course);
+                continue;
+            }
+            verdict
         };
-        if session.is_over() {
+        if session.is_failed() {
             return;
         }
-        session.send(Event::TestStarted(index));
-        let result = run_test(session, index, target);
+        let result = finish(session, target, course, verdict);
         session.tests_done.fetch_add(1, Ordering::Relaxed);
         session.send(Event::TestDone(Box::new(result)));
     }
 }
 
-fn summary(
-    session: &Session<'_>,
-    targets: &[Target],
-    results: Vec<Option<TestResult>>,
-    interrupted: bool,
-) -> Summary {
-    let why = if interrupted {
-        "the run was stopped before"
-    } else {
-        "the time for the whole run was used up; give more with `--time`"
-    };
-    let tests: Vec<TestResult> = results
-        .into_iter()
-        .zip(targets)
-        .enumerate()
-        .map(|(index, (result, target))| {
-            result.unwrap_or_else(|| TestResult {
-                index,
-                test: target.name.clone(),
-                target: target.target.clone(),
-                verdict: Verdict::NotRun {
-                    why: why.to_owned(),
-                },
-                executions: 0,
-                points: 0,
-                cut: 0,
-                threads: 0,
-                reexecution: "auto",
-                hash: 0,
-                seconds: 0.0,
-                findings: Vec::new(),
-            })
-        })
-        .collect();
+fn summary(session: &Session<'_>, tests: Vec<TestResult>, interrupted: bool) -> Summary {
     let found = session.found();
     let used = |rule: usize| found.ignored.values().any(|&by| by == rule);
     Summary {

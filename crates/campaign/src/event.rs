@@ -24,7 +24,7 @@ pub enum Event {
     },
     /// Something worth knowing that is not a finding.
     Note(Note),
-    /// Work on a target ended.
+    /// A target has its verdict, which may be that there was no time for it.
     TestDone(Box<TestResult>),
 }
 

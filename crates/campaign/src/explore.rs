@@ -27,16 +27,22 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
     let mut reexecution = test.options().reexecution;
     let mut batch = Batch::default();
     let (mut stuck, mut broken) = (0, 0);
-    while test.tally.explored < budget && !test.is_over() {
-        let size = batch.size().min(budget - test.tally.explored);
+    loop {
+        if test.course.tally.explored > 0 {
+            test.allowance.explored();
+        }
+        if test.course.tally.explored >= budget || test.allowance.is_over() {
+            break;
+        }
+        let size = batch.size().min(budget - test.course.tally.explored);
         let mut request = test.request(&strategy, size);
-        request.seed = request.seed.wrapping_add(test.tally.explored);
+        request.seed = request.seed.wrapping_add(test.course.tally.explored);
         request.reexecution = reexecution;
         let outcome = test.plan(&request)?;
         batch.ran(&outcome);
         test.sighted(&outcome.findings, &request);
-        test.tally.explored += outcome.executions;
-        test.tally.hash = combine(test.tally.hash, outcome.plan_hash);
+        test.course.tally.explored += outcome.executions;
+        test.course.tally.hash = combine(test.course.tally.hash, outcome.plan_hash);
         match (&outcome.died, outcome.end) {
             (None, PlanEnd::NeedsFork) if reexecution == Reexecution::Fork => {
                 // Asked for and refused: do not ask for ever.
@@ -51,7 +57,7 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
                 }
                 if outcome.executions == 0 {
                     // The execution that broke the worker was not counted.
-                    test.tally.explored += 1;
+                    test.course.tally.explored += 1;
                 }
             }
             (Some(death), _) => {
@@ -59,7 +65,7 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
                 let seed = request.seed.wrapping_add(outcome.executions);
                 test.session
                     .note(test.target, format!("execution with seed {seed}: {words}"));
-                test.tally.explored += 1;
+                test.course.tally.explored += 1;
                 stuck += 1;
                 if stuck == STUCK {
                     break;
@@ -69,8 +75,8 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
         }
         test.save();
     }
-    if test.tally.explored == 0 {
-        Err(test.not_run())
+    if test.course.tally.explored == 0 {
+        Err(test.course.out_of_time(test.session))
     } else {
         Ok(())
     }

@@ -7,17 +7,21 @@
 //! Deliberately absent: printing, building, knowledge of cargo, and analysis of programs
 //! beyond what explains a finding.
 
+mod allowance;
 mod campaign;
 mod capture;
 mod confirm;
 mod control;
+mod course;
 mod error;
 mod event;
 mod explain;
 mod explore;
+mod finish;
 mod ignore;
 mod inspect;
 mod options;
+mod queue;
 mod regressions;
 mod replay;
 mod runner;

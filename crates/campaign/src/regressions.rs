@@ -35,7 +35,7 @@ pub(crate) fn replay_all(test: &mut TestRun<'_>) {
         let Ok(outcome) = replays.run(&plan) else {
             continue;
         };
-        test.tally.executions += outcome.executions;
+        test.course.tally.executions += outcome.executions;
         if outcome.findings.is_empty()
             && let Some(switch) = outcome.diverged
         {

@@ -56,6 +56,8 @@ pub(crate) enum Patience {
     Long,
     /// Until its current execution is done, if that does not take long.
     Short,
+    /// Not at all.
+    None,
 }
 
 /// The [`Runner`] of one target.
@@ -150,6 +152,7 @@ impl<'a> ProcessRunner<'a> {
                         return Ending::Halted;
                     }
                 }
+                Patience::None => return Ending::Halted,
             }
             if let Some((death, frames)) = watch.look(worker, &self.limits) {
                 return Ending::GivenUp(death, frames);

@@ -21,37 +21,92 @@ const LONGEST: u64 = 10;
 /// Executions in which a test that fails serially may pass.
 const PROBES: u64 = 50;
 
-/// Runs the test serially; `Ok` if it is worth exploring.
+/// The serial runs of a test so far.
+#[derive(Default)]
+pub(crate) struct SerialRuns {
+    first: Option<Outcome>,
+    runs: usize,
+    sightings: Vec<RawFinding>,
+    settled: Option<Settled>,
+}
+
+/// That a test is worth exploring.
+#[derive(Clone, Copy)]
+struct Settled {
+    /// Whether all of its serial runs failed.
+    fails: bool,
+}
+
+impl SerialRuns {
+    /// Scheduling points until the first execution is explored, if they can be foreseen.
+    pub fn points_left(&self) -> Option<u64> {
+        let first = self.first.as_ref()?;
+        let left = RUNS.saturating_sub(self.runs) + 1;
+        Some(first.points.saturating_mul(left as u64))
+    }
+}
+
+/// Runs the test serially; `Ok` if it is worth exploring. What an earlier turn found out is
+/// not found out again.
 pub(crate) fn check(test: &mut TestRun<'_>) -> Ended<()> {
     let mut request = test.request("serial", 1);
     // How long the test is sets the limit for what follows.
-    request.max_points = request.max_points.saturating_mul(LONGEST);
-    let mut first: Option<Outcome> = None;
-    let mut sightings: Vec<RawFinding> = Vec::new();
-    for _ in 0..RUNS {
-        let mut outcome = test.plan(&request)?;
-        if let Some(death) = &outcome.died
-            && !matches!(death, Death::Signal(signal) if *signal != libc::SIGKILL)
-        {
-            return Err(Verdict::NotTestable {
-                why: test.death_in_words(death),
-            });
+    request.max_points = test.options().max_points.saturating_mul(LONGEST);
+    if let Some(settled) = test.course.serial.settled {
+        if !settled.fails {
+            // Strategies go by the longest execution that a worker has seen. A new worker
+            // has to see this one, else the turn in which a test is explored would matter.
+            test.plan(&request)?;
         }
-        sightings.append(&mut outcome.findings);
-        match &first {
-            None => first = Some(outcome),
-            Some(first) if differ(first, &outcome) => {
-                let why = differences(test, &request);
-                return Err(Verdict::NotTestable { why });
-            }
-            Some(_) => {}
-        }
+        return Ok(());
     }
-    let Some(first) = first else { return Ok(()) };
-    test.tally.serial_points = first.points;
-    let failure = sightings.iter().find(|raw| raw.kind != Kind::DataRace);
-    if (failure.is_some() || first.exit_code != 0) && !passes_otherwise(test, failure)? {
-        let title = match failure {
+    while test.course.serial.runs < RUNS {
+        run(test, &request)?;
+    }
+    let fails = settle(test)?;
+    test.course.serial.settled = Some(Settled { fails });
+    let sightings = std::mem::take(&mut test.course.serial.sightings);
+    test.sighted(&sightings, &request);
+    Ok(())
+}
+
+/// One serial run.
+fn run(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
+    let mut outcome = test.plan(request)?;
+    if let Some(death) = &outcome.died
+        && !matches!(death, Death::Signal(signal) if *signal != libc::SIGKILL)
+    {
+        return Err(Verdict::NotTestable {
+            why: test.death_in_words(death),
+        });
+    }
+    let serial = &mut test.course.serial;
+    serial.runs += 1;
+    serial.sightings.append(&mut outcome.findings);
+    match &serial.first {
+        None => serial.first = Some(outcome),
+        Some(first) if differ(first, &outcome) => {
+            let why = differences(test, request);
+            return Err(Verdict::NotTestable { why });
+        }
+        Some(_) => {}
+    }
+    Ok(())
+}
+
+/// What the serial runs say: whether the test fails in them, if it is still worth exploring.
+fn settle(test: &mut TestRun<'_>) -> Ended<bool> {
+    let serial = &test.course.serial;
+    let first = serial.first.clone().unwrap_or_default();
+    let failure = serial
+        .sightings
+        .iter()
+        .find(|raw| raw.kind != Kind::DataRace)
+        .cloned();
+    test.course.tally.serial_points = first.points;
+    let fails = failure.is_some() || first.exit_code != 0;
+    if fails && !passes_otherwise(test, failure.as_ref())? {
+        let title = match &failure {
             Some(raw) => {
                 let target = test.target;
                 test.explainer().explain(target, raw, None).title
@@ -62,11 +117,10 @@ pub(crate) fn check(test: &mut TestRun<'_>) -> Ended<()> {
             why: verdict::of_failure(&first, &title),
         });
     }
-    if test.tally.threads <= 1 {
+    if test.course.tally.threads <= 1 {
         return Err(Verdict::SingleThreaded);
     }
-    test.sighted(&sightings, &request);
-    Ok(())
+    Ok(fails)
 }
 
 fn differ(one: &Outcome, other: &Outcome) -> bool {
@@ -75,7 +129,7 @@ fn differ(one: &Outcome, other: &Outcome) -> bool {
 
 /// Whether some interleaving lets a test pass that fails serially.
 fn passes_otherwise(test: &mut TestRun<'_>, failure: Option<&RawFinding>) -> Ended<bool> {
-    if test.tally.threads <= 1 {
+    if test.course.tally.threads <= 1 {
         return Ok(false);
     }
     let strategy = test.options().strategy.clone();

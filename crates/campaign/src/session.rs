@@ -25,8 +25,6 @@ pub(crate) struct Session<'a> {
     pub executions: AtomicU64,
     /// Tests done.
     pub tests_done: AtomicUsize,
-    /// Tests not yet begun.
-    waiting: AtomicUsize,
     start: Instant,
     stop: &'a AtomicBool,
     failed: AtomicBool,
@@ -48,10 +46,9 @@ pub(crate) struct Found {
 }
 
 impl<'a> Session<'a> {
-    /// A session over `tests` targets that begins now.
+    /// A session that begins now.
     pub fn new(
         options: &'a Options,
-        tests: usize,
         stop: &'a AtomicBool,
         events: Sender<Event>,
     ) -> Result<Self, Error> {
@@ -68,7 +65,6 @@ impl<'a> Session<'a> {
             store,
             executions: AtomicU64::new(0),
             tests_done: AtomicUsize::new(0),
-            waiting: AtomicUsize::new(tests),
             start: Instant::now(),
             stop,
             failed: AtomicBool::new(false),
@@ -91,20 +87,12 @@ impl<'a> Session<'a> {
 
     /// Whether the user, or an error, asked to stop.
     pub fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.is_failed()
     }
 
     /// Whether nothing new should begin.
     pub fn is_over(&self) -> bool {
         self.is_stopped() || self.time_left().is_zero()
-    }
-
-    /// Takes a test from those waiting, and says until when it may run: its fair share of
-    /// the time left.
-    pub fn begin_test(&self) -> Instant {
-        let waiting = self.waiting.fetch_sub(1, Ordering::Relaxed).max(1);
-        let rounds = waiting.div_ceil(self.options.jobs.max(1));
-        Instant::now() + self.time_left() / u32::try_from(rounds).unwrap_or(u32::MAX)
     }
 
     /// Tells the caller something.
@@ -120,6 +108,11 @@ impl<'a> Session<'a> {
             target: target.target.clone(),
             text,
         }));
+    }
+
+    /// Whether an error ended the campaign.
+    pub fn is_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
     }
 
     /// Ends the campaign with an error; the first one counts.

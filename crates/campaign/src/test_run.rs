@@ -4,62 +4,39 @@ use std::time::Instant;
 
 use raddle_abi::control::PlanEnd;
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::{Granularity, Reexecution, oracles};
+use raddle_abi::plan::{Granularity, oracles};
 use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner};
 
+use crate::allowance::Allowance;
 use crate::confirm::{Confirmation, Confirmed, build_id};
+use crate::course::Course;
 use crate::explain::Explainer;
-use crate::runner::{Limits, Patience, ProcessRunner};
+use crate::runner::{Limits, ProcessRunner};
 use crate::session::Session;
-use crate::store::TestState;
-use crate::{
-    Event, Options, Races, Target, TestResult, Verdict, explore, regressions, serial, verdict,
-};
+use crate::{Event, Options, Races, Target, Verdict, explore, regressions, serial, verdict};
 
-/// Runs one test to its verdict.
-pub(crate) fn run_test(session: &Session<'_>, index: usize, target: &Target) -> TestResult {
+/// Gives a test a turn. The verdict stands unless the test was postponed.
+pub(crate) fn run_turn(
+    session: &Session<'_>,
+    target: &Target,
+    course: &mut Course,
+    allowance: &Allowance<'_>,
+) -> Verdict {
     let start = Instant::now();
-    let deadline = session.begin_test();
-    let halt = || session.is_stopped() || Instant::now() > deadline;
-    let patience = || match halt() {
-        true => Patience::Short,
-        false => Patience::Long,
-    };
     let limits = Limits::from(session.options);
-    let mut test = TestRun {
+    let patience = || allowance.patience();
+    let verdict = TestRun {
         session,
         target,
-        halt: &halt,
+        course,
+        allowance,
         runner: ProcessRunner::new(target, limits, &patience, &session.executions),
-        tally: TestState {
-            build: build_id(target),
-            ..TestState::default()
-        },
-        reexecution: Reexecution::Auto,
-        occurrences: [0; 16],
-        conditions: 0,
-        stray_panics: 0,
-        syscalls: Vec::new(),
         explainer: None,
-    };
-    let verdict = test.run();
-    test.notes();
-    test.settle_counts();
-    test.remember(&verdict);
-    TestResult {
-        index,
-        test: target.name.clone(),
-        target: target.target.clone(),
-        verdict,
-        executions: test.tally.executions,
-        points: test.tally.points,
-        cut: test.tally.cut,
-        threads: test.tally.threads,
-        reexecution: test.reexecution.word(),
-        hash: test.tally.hash,
-        seconds: start.elapsed().as_secs_f64(),
-        findings: test.tally.findings,
     }
+    .run();
+    course.turns += 1;
+    course.spent += start.elapsed();
+    verdict
 }
 
 /// How many times as long as a serial run an interleaved one may be before it counts as long.
@@ -68,56 +45,56 @@ const SLACK: u64 = 2;
 /// A plan that came to nothing, and what that means for the test.
 pub(crate) type Ended<T> = Result<T, Verdict>;
 
-/// One test under way.
+/// One turn of a test.
 pub(crate) struct TestRun<'a> {
     /// The campaign.
     pub session: &'a Session<'a>,
     /// The test.
     pub target: &'a Target,
-    /// How far it is; also what `--continue` reads.
-    pub tally: TestState,
-    halt: &'a (dyn Fn() -> bool + Sync),
+    /// How far it got.
+    pub course: &'a mut Course,
+    /// How long the turn may be.
+    pub allowance: &'a Allowance<'a>,
     runner: ProcessRunner<'a>,
-    reexecution: Reexecution,
-    occurrences: [u64; 16],
-    conditions: u32,
-    stray_panics: u32,
-    syscalls: Vec<u32>,
     explainer: Option<Explainer>,
 }
 
 impl TestRun<'_> {
     fn run(&mut self) -> Verdict {
-        if let Some(earlier) = self.session.earlier(self.target, self.tally.build) {
-            self.tally = earlier;
-            self.report_earlier();
-            match self.tally.verdict.as_str() {
-                "single-threaded" => return Verdict::SingleThreaded,
-                "not testable" => {
-                    return Verdict::NotTestable {
-                        why: self.tally.why.clone(),
-                    };
-                }
-                "explored" if self.tally.explored >= self.session.options.executions => {
-                    return Verdict::Explored;
-                }
-                _ => {}
+        if self.course.turns == 0 {
+            self.course.tally.build = build_id(self.target);
+            if let Some(verdict) = self.take_up() {
+                return verdict;
             }
+            regressions::replay_all(self);
         }
-        regressions::replay_all(self);
         serial::check(self)
             .and_then(|()| explore::explore(self))
             .map_or_else(|verdict| verdict, |()| Verdict::Explored)
     }
 
+    /// Takes up what an earlier run left, if this one continues it; its verdict, if there is
+    /// nothing more to do.
+    fn take_up(&mut self) -> Option<Verdict> {
+        let tally = &mut self.course.tally;
+        *tally = self.session.earlier(self.target, tally.build)?;
+        let verdict = match tally.verdict.as_str() {
+            "single-threaded" => Some(Verdict::SingleThreaded),
+            "not testable" => Some(Verdict::NotTestable {
+                why: tally.why.clone(),
+            }),
+            "explored" if tally.explored >= self.session.options.executions => {
+                Some(Verdict::Explored)
+            }
+            _ => None,
+        };
+        self.report_earlier();
+        verdict
+    }
+
     /// The user's choices.
     pub fn options(&self) -> &Options {
         self.session.options
-    }
-
-    /// Whether the test's time is over, or the run was stopped.
-    pub fn is_over(&self) -> bool {
-        (self.halt)()
     }
 
     /// A plan with the user's options.
@@ -127,7 +104,9 @@ impl TestRun<'_> {
             strategy: strategy.to_owned(),
             seed: options.seed,
             executions,
-            max_points: options.max_points.max(SLACK * self.tally.serial_points),
+            max_points: options
+                .max_points
+                .max(SLACK * self.course.tally.serial_points),
             oracles: match options.races {
                 Races::Off => 0,
                 Races::On => oracles::RACE,
@@ -135,7 +114,7 @@ impl TestRun<'_> {
             },
             granularity: options.granularity,
             reexecution: options.reexecution,
-            racy: self.tally.racy.clone(),
+            racy: self.course.tally.racy.clone(),
             ..PlanRequest::default()
         }
     }
@@ -148,21 +127,9 @@ impl TestRun<'_> {
             .map_err(|error| Verdict::NotTestable {
                 why: verdict::of_error(&error),
             })?;
-        self.tally.executions += outcome.executions;
-        self.tally.points += outcome.points;
-        self.tally.cut += outcome.cut;
-        self.tally.threads = self.tally.threads.max(outcome.threads);
-        self.conditions |= outcome.conditions;
-        self.stray_panics += outcome.stray_panics;
-        self.syscalls.clone_from(&outcome.syscalls);
-        if outcome.reexecution != Reexecution::Auto {
-            self.reexecution = outcome.reexecution;
-        }
-        for (sum, count) in self.occurrences.iter_mut().zip(outcome.occurrences) {
-            *sum += count;
-        }
-        if outcome.end == PlanEnd::Stopped && outcome.executions == 0 && self.tally.explored == 0 {
-            return Err(self.not_run());
+        self.course.count(&outcome);
+        if outcome.end == PlanEnd::Stopped && !self.allowance.has_explored() {
+            return Err(self.course.out_of_time(self.session));
         }
         Ok(outcome)
     }
@@ -170,18 +137,6 @@ impl TestRun<'_> {
     /// Ends the worker, so that the next plan gets a new one.
     pub fn renew_worker(&mut self) {
         self.runner.renew();
-    }
-
-    /// The verdict of a test that was cut off before anything was explored.
-    pub fn not_run(&self) -> Verdict {
-        let why = if self.session.is_stopped() {
-            "the run was stopped before"
-        } else {
-            "its share of the time was used up before the first execution; give more with `--time`"
-        };
-        Verdict::NotRun {
-            why: why.to_owned(),
-        }
     }
 
     /// Why the worker died, in words.
@@ -204,15 +159,15 @@ impl TestRun<'_> {
     /// Takes up what a plan found: new findings are confirmed and reported.
     pub fn sighted(&mut self, findings: &[RawFinding], request: &PlanRequest) {
         for raw in findings {
-            let before = self.tally.explored;
+            let before = self.course.tally.explored;
             let executions =
                 before + raw.seed.wrapping_sub(request.seed).min(request.executions) + 1;
             self.sighting(raw, request, executions);
             if raw.kind == Kind::DataRace && self.options().granularity == Granularity::Racy {
                 let keys = self.explainer().racy_keys(raw);
-                self.tally.racy.extend(keys);
-                self.tally.racy.sort_unstable();
-                self.tally.racy.dedup();
+                self.course.tally.racy.extend(keys);
+                self.course.tally.racy.sort_unstable();
+                self.course.tally.racy.dedup();
             }
         }
     }
@@ -223,8 +178,8 @@ impl TestRun<'_> {
             let mut found = self.session.found();
             if let Some(known) = found.reported.get_mut(&id) {
                 known.count += 1;
-                if !self.tally.findings.contains(&id) {
-                    self.tally.findings.push(id);
+                if !self.course.tally.findings.contains(&id) {
+                    self.course.tally.findings.push(id);
                 }
                 return;
             }
@@ -252,7 +207,7 @@ impl TestRun<'_> {
                     });
                 } else {
                     session.found().reported.insert(id.clone(), finding.clone());
-                    self.tally.findings.push(id);
+                    self.course.tally.findings.push(id);
                     session.send(Event::Finding(Box::new(finding)));
                 }
                 // What was found is told before why the campaign ends.
@@ -279,25 +234,12 @@ impl TestRun<'_> {
     /// Saves how far the test is.
     pub fn save(&self) {
         self.session
-            .remember(self.target, self.tally.clone(), false);
-    }
-
-    fn remember(&mut self, verdict: &Verdict) {
-        let (word, why) = match verdict {
-            Verdict::Explored if self.tally.explored < self.options().executions => ("", ""),
-            Verdict::Explored => ("explored", ""),
-            Verdict::SingleThreaded => ("single-threaded", ""),
-            Verdict::NotTestable { why } => ("not testable", why.as_str()),
-            Verdict::NotRun { .. } => ("", ""),
-        };
-        self.tally.verdict = word.to_owned();
-        self.tally.why = why.to_owned();
-        self.session.remember(self.target, self.tally.clone(), true);
+            .remember(self.target, self.course.tally.clone(), false);
     }
 
     /// Findings of the run that this one continues are findings of the whole.
     fn report_earlier(&mut self) {
-        for id in &self.tally.findings {
+        for id in &self.course.tally.findings {
             let Ok(Some(finding)) = self.session.store.finding(id) else {
                 continue;
             };
@@ -310,52 +252,6 @@ impl TestRun<'_> {
             if is_new {
                 self.session.send(Event::Finding(Box::new(finding)));
             }
-        }
-    }
-
-    /// The runtime counts occurrences by kind: where a kind has one finding, they are its own.
-    fn settle_counts(&self) {
-        let mut found = self.session.found();
-        for &kind in Kind::ALL {
-            let of_kind: Vec<&String> = self
-                .tally
-                .findings
-                .iter()
-                .filter(|id| id.starts_with(kind.word()))
-                .collect();
-            if let [id] = of_kind[..]
-                && let Some(finding) = found.reported.get_mut(id)
-            {
-                finding.count = finding.count.max(self.occurrences[kind as usize]);
-            }
-        }
-    }
-
-    fn notes(&self) {
-        for words in verdict::conditions_in_words(self.conditions) {
-            self.session.note(self.target, words.to_owned());
-        }
-        if self.reexecution == Reexecution::Fork && !self.syscalls.is_empty() {
-            let text = format!(
-                "every execution is a process of its own, which is slow, because of system \
-                 calls that cannot be undone: {}",
-                verdict::calls_in_words(&self.syscalls)
-            );
-            self.session.note(self.target, text);
-        }
-        if self.tally.cut > 0 {
-            let text = format!(
-                "{} of {} executions were ended before the test was through, after {} points \
-                 each; more are allowed with `--max-points`",
-                self.tally.cut,
-                self.tally.executions,
-                self.tally.points / self.tally.executions.max(1)
-            );
-            self.session.note(self.target, text);
-        }
-        if self.stray_panics > 0 {
-            let text = format!("{} panics in threads that nobody joined", self.stray_panics);
-            self.session.note(self.target, text);
         }
     }
 }

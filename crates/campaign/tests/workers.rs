@@ -330,6 +330,59 @@ fn time_limits_the_whole_run() {
 }
 
 #[test]
+fn long_tests_come_last_and_get_the_time_that_is_left() {
+    let results = tempfile::tempdir().unwrap();
+    let options = Options {
+        executions: 40,
+        time: Duration::from_secs(30),
+        results: results.path().to_owned(),
+        ..Options::default()
+    };
+    let behaviours = [["slow start"; 2], ["fine"; 2], ["single"; 2], ["fine"; 2]].concat();
+    let targets: Vec<Target> = behaviours.iter().copied().map(target).collect();
+    let mut done = Vec::new();
+    let stop = AtomicBool::new(false);
+    let summary = run(&targets, &options, &stop, &mut |event| {
+        if let Event::TestDone(result) = event {
+            done.push(result.index);
+        }
+    })
+    .unwrap();
+    assert_eq!((summary.explored(), summary.single_threaded()), (6, 2));
+    assert_eq!(done[6..], [0, 1], "{done:?}");
+    let indices: Vec<usize> = summary.tests.iter().map(|test| test.index).collect();
+    assert_eq!(indices, [0, 1, 2, 3, 4, 5, 6, 7]);
+    // The turn in which a test is explored does not matter.
+    let alone = check("slow start");
+    assert_eq!(summary.tests[0].hash, alone.summary.tests[0].hash);
+}
+
+#[test]
+fn what_had_no_time_is_not_run() {
+    let results = tempfile::tempdir().unwrap();
+    let options = Options {
+        time: Duration::from_millis(500),
+        results: results.path().to_owned(),
+        ..Options::default()
+    };
+    let targets = ["slow start"; 4].map(target);
+    let stop = AtomicBool::new(false);
+    let mut done = 0;
+    let summary = run(&targets, &options, &stop, &mut |event| {
+        done += usize::from(matches!(event, Event::TestDone(_)));
+    })
+    .unwrap();
+    assert_eq!((summary.not_run(), done), (4, 4));
+    assert!(summary.seconds < 5.0, "{}", summary.seconds);
+    for test in &summary.tests {
+        let Verdict::NotRun { why } = &test.verdict else {
+            panic!("{test:?}")
+        };
+        assert!(why.contains("--time"), "{why}");
+    }
+}
+
+#[test]
 fn a_stopped_run_continues_where_it_was() {
     let first = check_with("slow", |options| {
         options.executions = 300;

@@ -174,6 +174,7 @@ fn run_plan(fake: &Fake, behaviour: &str) -> PlanEnd {
             "panics once" if !is_serial && !is_replay && seed == 3 => {
                 fake.write_finding(Kind::Panic, seed);
             }
+            "slow start" if is_serial => std::thread::sleep(Duration::from_millis(500)),
             "slow" if !is_serial => std::thread::sleep(Duration::from_millis(5)),
             _ => {}
         }

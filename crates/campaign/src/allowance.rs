@@ -1,0 +1,142 @@
+//! How long a test may run: its fair share of the time left.
+//!
+//! Nothing can be said about a test before its serial runs and its first explored execution
+//! are done. In its first turn a test gets a part of its share for that; if this is not
+//! enough, it is postponed, so that long tests do not take the time of short ones. In its
+//! second turn only the end of the whole run stops it before that. Once it has explored
+//! anything, it goes on to the end of its share.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use crate::runner::Patience;
+use crate::session::Session;
+
+/// Part of its share that a test gets in its first turn until it has explored anything: what
+/// postponed tests cost in vain is at most that part of the whole run.
+const FIRST_PART: u32 = 4;
+/// The least that it gets for that; enough to start a process.
+const LEAST: Duration = Duration::from_millis(200);
+
+/// How long one turn of one test may be.
+pub(crate) struct Allowance<'a> {
+    session: &'a Session<'a>,
+    share_ends: Instant,
+    /// When the test is postponed if it has not explored anything.
+    first_part_ends: Option<Instant>,
+    has_explored: Cell<bool>,
+    is_postponed: Cell<bool>,
+}
+
+impl<'a> Allowance<'a> {
+    /// For a turn that begins now, with `waiting` tests, this one included, still to come.
+    pub fn new(session: &'a Session<'a>, waiting: usize, is_first_turn: bool) -> Self {
+        let now = Instant::now();
+        let jobs = session.options.jobs.max(1);
+        let rounds = u32::try_from(waiting.div_ceil(jobs).max(1)).unwrap_or(u32::MAX);
+        let share = session.time_left() / rounds;
+        let has_others = waiting > jobs;
+        Self {
+            session,
+            share_ends: now + share,
+            first_part_ends: (is_first_turn && has_others)
+                .then(|| now + (share / FIRST_PART).max(LEAST)),
+            has_explored: Cell::new(false),
+            is_postponed: Cell::new(false),
+        }
+    }
+
+    /// Says that the test has explored something.
+    pub fn explored(&self) {
+        self.has_explored.set(true);
+    }
+
+    /// Whether the test has explored something.
+    pub fn has_explored(&self) -> bool {
+        self.has_explored.get()
+    }
+
+    /// Whether the turn ended for the sake of other tests, before anything was explored.
+    pub fn is_postponed(&self) -> bool {
+        self.is_postponed.get()
+    }
+
+    /// Whether no other plan may begin.
+    pub fn is_over(&self) -> bool {
+        self.patience() != Patience::Long
+    }
+
+    /// How long the plan under way is still waited for.
+    pub fn patience(&self) -> Patience {
+        if self.session.is_over() {
+            return Patience::Short;
+        }
+        let now = Instant::now();
+        if self.has_explored.get() {
+            return match now > self.share_ends {
+                true => Patience::Short,
+                false => Patience::Long,
+            };
+        }
+        match self.first_part_ends {
+            Some(end) if now > end => {
+                self.is_postponed.set(true);
+                Patience::None
+            }
+            _ => Patience::Long,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::Options;
+
+    fn check(time: Duration, test: impl FnOnce(&Session<'_>)) {
+        let results = tempfile::tempdir().unwrap();
+        let options = Options {
+            time,
+            results: results.path().to_owned(),
+            ..Options::default()
+        };
+        let stop = AtomicBool::new(false);
+        let (sender, _receiver) = mpsc::channel();
+        test(&Session::new(&options, &stop, sender).unwrap());
+    }
+
+    #[test]
+    fn a_long_test_is_postponed_in_its_first_turn_only() {
+        check(Duration::from_secs(1000), |session| {
+            let first = Allowance::new(session, 5000, true);
+            let second = Allowance::new(session, 5000, false);
+            assert_eq!(first.patience(), Patience::Long);
+            std::thread::sleep(LEAST + Duration::from_millis(10));
+            assert_eq!(first.patience(), Patience::None);
+            assert!(first.is_postponed() && first.is_over());
+            assert_eq!(second.patience(), Patience::Long);
+            second.explored();
+            assert_eq!(second.patience(), Patience::Short);
+            assert!(!second.is_postponed());
+        });
+    }
+
+    #[test]
+    fn a_test_without_others_is_never_postponed() {
+        check(Duration::from_secs(1000), |session| {
+            assert!(Allowance::new(session, 1, true).first_part_ends.is_none());
+        });
+    }
+
+    #[test]
+    fn the_end_of_the_run_ends_everything() {
+        check(Duration::ZERO, |session| {
+            let allowance = Allowance::new(session, 1, false);
+            assert_eq!(allowance.patience(), Patience::Short);
+            assert!(allowance.is_over() && !allowance.is_postponed());
+        });
+    }
+}

@@ -1,0 +1,97 @@
+//! How far a test got: what is carried from one of its turns to the next.
+
+use std::time::Duration;
+
+use raddle_abi::plan::Reexecution;
+use raddle_trace::runner::Outcome;
+
+use crate::Verdict;
+use crate::serial::SerialRuns;
+use crate::session::Session;
+use crate::store::TestState;
+
+/// One test on its way through the campaign.
+pub(crate) struct Course {
+    /// Index of its target.
+    pub index: usize,
+    /// Turns it had.
+    pub turns: u32,
+    /// Time these took.
+    pub spent: Duration,
+    /// How far it is; also what `--continue` reads.
+    pub tally: TestState,
+    /// Its serial runs.
+    pub serial: SerialRuns,
+    /// How executions are repeated.
+    pub reexecution: Reexecution,
+    /// Times each kind of finding occurred.
+    pub occurrences: [u64; 16],
+    /// Bits of [`raddle_abi::control::conditions`].
+    pub conditions: u32,
+    /// Panics in threads that nobody joined.
+    pub stray_panics: u32,
+    /// Numbers of the system calls that cannot be undone.
+    pub syscalls: Vec<u32>,
+}
+
+impl Course {
+    /// A test that had no turn yet.
+    pub fn new(index: usize) -> Self {
+        Self {
+            index,
+            turns: 0,
+            spent: Duration::ZERO,
+            tally: TestState::default(),
+            serial: SerialRuns::default(),
+            reexecution: Reexecution::Auto,
+            occurrences: [0; 16],
+            conditions: 0,
+            stray_panics: 0,
+            syscalls: Vec::new(),
+        }
+    }
+
+    /// Counts what a plan came to.
+    pub fn count(&mut self, outcome: &Outcome) {
+        self.tally.executions += outcome.executions;
+        self.tally.points += outcome.points;
+        self.tally.cut += outcome.cut;
+        self.tally.threads = self.tally.threads.max(outcome.threads);
+        self.conditions |= outcome.conditions;
+        self.stray_panics += outcome.stray_panics;
+        self.syscalls.clone_from(&outcome.syscalls);
+        if outcome.reexecution != Reexecution::Auto {
+            self.reexecution = outcome.reexecution;
+        }
+        for (sum, count) in self.occurrences.iter_mut().zip(outcome.occurrences) {
+            *sum += count;
+        }
+    }
+
+    /// The work until something is explored, to begin with the tests that need least: whether
+    /// it is not known at all, and an estimate in scheduling points.
+    pub fn effort(&self) -> (bool, u64) {
+        match self.serial.points_left() {
+            Some(points) => (false, points),
+            None => (true, self.tally.points),
+        }
+    }
+
+    /// The verdict when no more time is left.
+    pub fn out_of_time(&self, session: &Session<'_>) -> Verdict {
+        if self.tally.explored > 0 {
+            return Verdict::Explored;
+        }
+        let why = match (session.is_stopped(), self.turns) {
+            (true, _) => "the run was stopped before",
+            (false, 0) => "the time for the whole run was used up; give more with `--time`",
+            (false, _) => {
+                "the time was used up before its first execution was through; give more with \
+                 `--time`"
+            }
+        };
+        Verdict::NotRun {
+            why: why.to_owned(),
+        }
+    }
+}

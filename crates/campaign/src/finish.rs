@@ -1,0 +1,99 @@
+//! What is left to do when a test has its verdict.
+
+use raddle_abi::finding::Kind;
+use raddle_abi::plan::Reexecution;
+
+use crate::course::Course;
+use crate::session::Session;
+use crate::{Target, TestResult, Verdict, verdict};
+
+/// Tells what is worth a note, remembers the verdict, and makes the result.
+pub(crate) fn finish(
+    session: &Session<'_>,
+    target: &Target,
+    mut course: Course,
+    verdict: Verdict,
+) -> TestResult {
+    notes(session, target, &course);
+    settle_counts(session, &course);
+    if course.turns > 0 {
+        remember(session, target, &mut course, &verdict);
+    }
+    TestResult {
+        index: course.index,
+        test: target.name.clone(),
+        target: target.target.clone(),
+        verdict,
+        executions: course.tally.executions,
+        points: course.tally.points,
+        cut: course.tally.cut,
+        threads: course.tally.threads,
+        reexecution: course.reexecution.word(),
+        hash: course.tally.hash,
+        seconds: course.spent.as_secs_f64(),
+        findings: course.tally.findings,
+    }
+}
+
+fn remember(session: &Session<'_>, target: &Target, course: &mut Course, verdict: &Verdict) {
+    let is_complete = course.tally.explored >= session.options.executions;
+    let (word, why) = match verdict {
+        Verdict::Explored if is_complete => ("explored", ""),
+        Verdict::Explored | Verdict::NotRun { .. } => ("", ""),
+        Verdict::SingleThreaded => ("single-threaded", ""),
+        Verdict::NotTestable { why } => ("not testable", why.as_str()),
+    };
+    course.tally.verdict = word.to_owned();
+    course.tally.why = why.to_owned();
+    session.remember(target, course.tally.clone(), true);
+}
+
+/// The runtime counts occurrences by kind: where a kind has one finding, they are its own.
+fn settle_counts(session: &Session<'_>, course: &Course) {
+    let mut found = session.found();
+    for &kind in Kind::ALL {
+        let of_kind: Vec<&String> = course
+            .tally
+            .findings
+            .iter()
+            .filter(|id| id.starts_with(kind.word()))
+            .collect();
+        if let [id] = of_kind[..]
+            && let Some(finding) = found.reported.get_mut(id)
+        {
+            finding.count = finding.count.max(course.occurrences[kind as usize]);
+        }
+    }
+}
+
+fn notes(session: &Session<'_>, target: &Target, course: &Course) {
+    for words in verdict::conditions_in_words(course.conditions) {
+        session.note(target, words.to_owned());
+    }
+    if course.reexecution == Reexecution::Fork && !course.syscalls.is_empty() {
+        let text = format!(
+            "every execution is a process of its own, which is slow, because of system calls \
+             that cannot be undone: {}",
+            verdict::calls_in_words(&course.syscalls)
+        );
+        session.note(target, text);
+    }
+    if course.stray_panics > 0 {
+        let text = format!(
+            "{} panics in threads that nobody joined",
+            course.stray_panics
+        );
+        session.note(target, text);
+    }
+    let tally = &course.tally;
+    if tally.cut > 0 {
+        let text = format!(
+            "{} of {} executions were ended before the test was through, after {} points each; \
+             more are allowed with `--max-points`",
+            tally.cut,
+            tally.executions,
+            tally.points / tally.executions.max(1)
+        );
+        session.note(target, text);
+    }
+}

@@ -1,0 +1,66 @@
+//! Which test comes next: first those that had no turn yet, in their order, then those that
+//! were postponed, to begin with the ones that need least.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use crate::course::Course;
+
+/// The tests that wait for a turn.
+pub(crate) struct Queue {
+    waiting: Mutex<Waiting>,
+}
+
+struct Waiting {
+    fresh: Range<usize>,
+    postponed: Vec<Course>,
+}
+
+impl Queue {
+    /// All of `tests` wait.
+    pub fn new(tests: usize) -> Self {
+        Self {
+            waiting: Mutex::new(Waiting {
+                fresh: 0..tests,
+                postponed: Vec::new(),
+            }),
+        }
+    }
+
+    /// The next test, and how many waited, itself included.
+    pub fn take(&self) -> Option<(Course, usize)> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = waiting.fresh.len() + waiting.postponed.len();
+        if let Some(index) = waiting.fresh.next() {
+            return Some((Course::new(index), count));
+        }
+        let postponed = &mut waiting.postponed;
+        let next = (0..postponed.len()).min_by_key(|&at| postponed[at].effort())?;
+        Some((postponed.remove(next), count))
+    }
+
+    /// Lets a test wait for its second turn.
+    pub fn postpone(&self, course: Course) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.postponed.push(course);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn postponed_tests_come_last_and_the_shortest_of_them_first() {
+        let queue = Queue::new(3);
+        for points in [20, 10] {
+            let (mut course, _) = queue.take().unwrap();
+            course.tally.points = points;
+            queue.postpone(course);
+        }
+        let order: Vec<(usize, usize)> =
+            std::iter::from_fn(|| queue.take().map(|(course, count)| (course.index, count)))
+                .collect();
+        assert_eq!(order, [(2, 3), (1, 2), (0, 1)]);
+    }
+}
