@@ -119,6 +119,7 @@ fn summary(session: &Session<'_>, tests: Vec<TestResult>, interrupted: bool) -> 
     Summary {
         executions: tests.iter().map(|test| test.executions).sum(),
         points: tests.iter().map(|test| test.points).sum(),
+        cut: tests.iter().map(|test| test.cut).sum(),
         seconds: session.seconds(),
         findings: found.reported.values().cloned().collect(),
         tests,

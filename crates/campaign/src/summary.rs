@@ -9,6 +9,8 @@ pub struct Summary {
     pub executions: u64,
     /// Scheduling points in all.
     pub points: u64,
+    /// Executions that were cut for their length: what comes after was not explored.
+    pub cut: u64,
     /// Wall-clock seconds.
     pub seconds: f64,
     /// Distinct findings of this run that no rule ignores, with their final counts.

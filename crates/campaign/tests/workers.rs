@@ -94,6 +94,13 @@ fn a_test_without_trouble_is_explored_and_has_the_same_hash_every_time() {
 }
 
 #[test]
+fn a_test_of_which_all_executions_are_cut_is_explored_and_says_so() {
+    let run = check("is cut");
+    assert_eq!(*run.verdict(), Verdict::Explored);
+    assert_eq!((run.summary.cut, run.summary.tests[0].cut), (40, 40));
+}
+
+#[test]
 fn one_thread_is_not_explored() {
     let run = check("single");
     assert_eq!(*run.verdict(), Verdict::SingleThreaded);

@@ -92,6 +92,7 @@ enum Line<'a> {
         not_testable: usize,
         not_run: usize,
         interrupted: bool,
+        cut: u64,
     },
 }
 
@@ -229,6 +230,7 @@ impl<'a> Line<'a> {
             not_testable: summary.not_testable,
             not_run: summary.not_run,
             interrupted: summary.interrupted,
+            cut: summary.cut,
         }
     }
 }

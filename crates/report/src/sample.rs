@@ -55,6 +55,7 @@ pub(crate) fn events() -> Vec<Event> {
         Event::Summary(Summary {
             executions: 12_345,
             points: 1_000_000,
+            cut: 990,
             seconds: 1.23456,
             findings: 1,
             ignored: 1,
@@ -91,7 +92,7 @@ fn tests() -> Vec<TestReport> {
         verdict,
         executions: 1000,
         points: 50_000,
-        cut: 0,
+        cut: if name == "tests::publishes" { 990 } else { 0 },
         threads: 2,
         reexecution: "snapshot",
         hash: 0x0123_4567_89ab_cdef,

@@ -174,6 +174,9 @@ fn run_plan(fake: &Fake, behaviour: &str) -> PlanEnd {
             "panics once" if !is_serial && !is_replay && seed == 3 => {
                 fake.write_finding(Kind::Panic, seed);
             }
+            "is cut" if !is_serial => {
+                control.cut.fetch_add(1, Ordering::Relaxed);
+            }
             "slow start" if is_serial => std::thread::sleep(Duration::from_millis(500)),
             "slow" if !is_serial => std::thread::sleep(Duration::from_millis(5)),
             _ => {}

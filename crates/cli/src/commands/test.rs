@@ -100,6 +100,7 @@ fn explore(
     console.show(&Event::Summary(Summary {
         executions: summary.executions,
         points: summary.points,
+        cut: summary.cut,
         seconds: summary.seconds,
         findings: summary.findings.len(),
         ignored,

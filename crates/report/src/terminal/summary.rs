@@ -4,7 +4,7 @@ use crate::progress::{count, grouped};
 use crate::style::Styles;
 use crate::{Summary, TestReport, Verdict};
 
-/// Single-threaded tests named without `-v`.
+/// Tests named in one list without `-v`, where their names hardly matter.
 const NAMED: usize = 5;
 
 pub(super) fn text(
@@ -35,6 +35,9 @@ pub(super) fn text(
         },
     );
     text.push_str(&explored(summary));
+    if summary.cut > 0 {
+        text.push_str(&cut(summary, tests, verbose));
+    }
     if summary.ignored > 0 {
         let ignored = count(summary.ignored as u64, "finding");
         text.push_str(&format!("  {ignored} ignored by raddle.toml\n"));
@@ -42,18 +45,13 @@ pub(super) fn text(
     if summary.single_threaded > 0 {
         text.push_str(&single_threaded(summary, tests, verbose));
     }
-    for (number, word, is) in [
-        (
-            summary.not_testable,
-            "not testable",
-            is_not_testable as fn(&Verdict) -> bool,
-        ),
-        (summary.not_run, "not run", is_not_run),
-    ] {
-        if number > 0 {
-            text.push_str(&format!("  {number} {word}:\n"));
-            text.push_str(&reasons(tests, is));
-        }
+    if summary.not_testable > 0 {
+        text.push_str(&format!("  {} not testable:\n", summary.not_testable));
+        text.push_str(&reasons(tests, is_not_testable, true));
+    }
+    if summary.not_run > 0 {
+        text.push_str(&format!("  {} not run:\n", summary.not_run));
+        text.push_str(&reasons(tests, is_not_run, verbose));
     }
     text
 }
@@ -69,30 +67,39 @@ fn explored(summary: &Summary) -> String {
     }
 }
 
+/// What was explored only in part.
+fn cut(summary: &Summary, tests: &[TestReport], verbose: bool) -> String {
+    let names: Vec<_> = tests
+        .iter()
+        .filter(|test| test.cut > 0)
+        .map(|test| {
+            let (cut, of) = (grouped(test.cut), grouped(test.executions));
+            format!("{} {} ({cut} of {of})", test.target, test.test)
+        })
+        .collect();
+    let were = if summary.cut == 1 { "was" } else { "were" };
+    format!(
+        "  {} {were} cut before the test was through; more is allowed with `--max-points`: {}\n",
+        count(summary.cut, "execution"),
+        listed(&names, verbose),
+    )
+}
+
 fn single_threaded(summary: &Summary, tests: &[TestReport], verbose: bool) -> String {
     let names: Vec<_> = tests
         .iter()
         .filter(|test| test.verdict == Verdict::SingleThreaded)
-        .map(|test| test.test.as_str())
+        .map(|test| test.test.clone())
         .collect();
-    let shown = if verbose {
-        names.len()
-    } else {
-        NAMED.min(names.len())
-    };
-    let more = match names.len() - shown {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     format!(
-        "  {} single-threaded, with nothing to interleave: {}{more}\n",
+        "  {} single-threaded, with nothing to interleave: {}\n",
         summary.single_threaded,
-        names[..shown].join(", "),
+        listed(&names, verbose),
     )
 }
 
 /// One line per reason, with the tests that share it.
-fn reasons(tests: &[TestReport], is: fn(&Verdict) -> bool) -> String {
+fn reasons(tests: &[TestReport], is: fn(&Verdict) -> bool, all: bool) -> String {
     let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
     for test in tests.iter().filter(|test| is(&test.verdict)) {
         let why = test.verdict.why().unwrap_or_default();
@@ -105,11 +112,25 @@ fn reasons(tests: &[TestReport], is: fn(&Verdict) -> bool) -> String {
     let lines = groups.iter().map(|(why, names)| {
         format!(
             "    {}: {}\n",
-            names.join(", "),
+            listed(names, all),
             why.replace('\n', "\n      ")
         )
     });
     lines.collect()
+}
+
+/// Names in a row: all, or the first few.
+fn listed(names: &[String], all: bool) -> String {
+    let shown = if all {
+        names.len()
+    } else {
+        NAMED.min(names.len())
+    };
+    let more = match names.len() - shown {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", names[..shown].join(", "))
 }
 
 const fn is_not_testable(verdict: &Verdict) -> bool {
@@ -118,4 +139,17 @@ const fn is_not_testable(verdict: &Verdict) -> bool {
 
 const fn is_not_run(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::NotRun { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    #[test]
+    fn long_lists_are_cut_unless_all_is_wanted() {
+        let names: Vec<String> = (0..7).map(|number| number.to_string()).collect();
+        assert_eq!(listed(&names, false), "0, 1, 2, 3, 4 and 2 more");
+        assert_eq!(listed(&names, true), "0, 1, 2, 3, 4, 5, 6");
+        assert_eq!(listed(&names[..1], false), "0");
+    }
 }
