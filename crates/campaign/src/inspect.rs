@@ -109,18 +109,33 @@ pub(crate) fn call_name(number: i64) -> String {
         )
 }
 
+/// Fields of `/proc/<pid>/stat`, from the state on.
+fn stat(pid: u32) -> Vec<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name in parentheses may itself contain anything.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    fields.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Time that `pid` spent on processors; zero if it is gone.
+pub(crate) fn processor_time(pid: u32) -> Duration {
+    let fields = stat(pid);
+    let ticks = |at: usize| {
+        let field = fields.get(at).and_then(|field| field.parse::<u64>().ok());
+        field.unwrap_or(0)
+    };
+    // SAFETY: sysconf has no preconditions.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let per_second = u64::try_from(per_second).unwrap_or(100).max(1);
+    // `utime` and `stime`.
+    Duration::from_millis((ticks(11) + ticks(12)) * 1000 / per_second)
+}
+
 /// What the main thread of `pid` is doing.
 pub(crate) fn activity(pid: u32) -> Activity {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
-        return Activity::Unknown;
-    };
-    // The name in parentheses may itself contain anything.
-    let state = stat
-        .rsplit_once(')')
-        .and_then(|(_, rest)| rest.trim_start().chars().next());
-    match state {
-        Some('R') => Activity::Running,
-        Some('S' | 'D') => match fs::read_to_string(format!("/proc/{pid}/syscall")) {
+    match stat(pid).first().map(String::as_str) {
+        Some("R") => Activity::Running,
+        Some("S" | "D") => match fs::read_to_string(format!("/proc/{pid}/syscall")) {
             Ok(line) => blocked(pid, &line),
             Err(_) => Activity::Blocked {
                 call: "a system call".to_owned(),
@@ -289,6 +304,11 @@ mod tests {
             .unwrap();
         let seen = wait_for(child.id(), |seen| *seen == Activity::Running);
         assert_eq!(seen, Activity::Running);
+        let start = Instant::now();
+        while processor_time(child.id()).is_zero() {
+            assert!(start.elapsed() < Duration::from_secs(20), "it uses no time");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         // Machines may forbid tracing; where they do not, there is at least one address.
         let _ = stack(child.id());
         assert_eq!(

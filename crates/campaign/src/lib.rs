@@ -32,6 +32,7 @@ mod summary;
 mod target;
 mod test_run;
 mod verdict;
+mod watch;
 mod worker;
 
 pub use campaign::run;

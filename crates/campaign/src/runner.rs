@@ -14,19 +14,14 @@ use raddle_abi::plan::Reexecution;
 use raddle_trace::decode;
 use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner, RunnerError};
 
-use crate::inspect::{self, Activity};
+use crate::watch::Watch;
 use crate::worker::Worker;
 use crate::{Error, Options, Target};
 
 /// How long a single wait for the worker lasts before it is looked at.
 const GLANCE: Duration = Duration::from_millis(20);
-/// How often its memory is looked at.
-const MEMORY_GLANCE: Duration = Duration::from_millis(100);
 /// How long a worker may take to stop when asked.
 const STOP_GRACE: Duration = Duration::from_secs(2);
-
-/// Growth without any scheduling point that counts as allocation without end.
-const HOARD: u64 = 256 << 20;
 
 /// Limits of a worker.
 #[derive(Clone, Copy, Debug)]
@@ -230,99 +225,6 @@ enum Ending {
     Halted,
     /// The watchdog gave it up.
     GivenUp(Death, Vec<u64>),
-}
-
-/// What the watchdog remembers during one plan.
-struct Watch {
-    progress: (u64, u64, u32),
-    moved: Instant,
-    memory_seen: Instant,
-    /// Private memory when last looked at, and when the worker last moved.
-    memory: (u64, u64),
-    counted: u64,
-    stopping: Option<Instant>,
-}
-
-impl Watch {
-    fn new(worker: &Worker) -> Self {
-        let now = Instant::now();
-        Self {
-            progress: progress(worker),
-            moved: now,
-            memory_seen: now,
-            memory: (0, 0),
-            counted: worker.memory.header().executions.load(Ordering::Relaxed),
-            stopping: None,
-        }
-    }
-
-    fn count(&mut self, worker: &Worker, executions: &AtomicU64) {
-        let now = worker.memory.header().executions.load(Ordering::Relaxed);
-        executions.fetch_add(now.saturating_sub(self.counted), Ordering::Relaxed);
-        self.counted = now;
-    }
-
-    /// Says why the worker has to be given up, if it has.
-    fn look(&mut self, worker: &Worker, limits: &Limits) -> Option<(Death, Vec<u64>)> {
-        let now = Instant::now();
-        let pid = running_pid(worker);
-        if now - self.memory_seen > MEMORY_GLANCE {
-            self.memory_seen = now;
-            let bytes = inspect::private_memory(pid);
-            self.memory.0 = bytes;
-            if bytes > limits.memory {
-                return Some((Death::Memory { bytes }, Vec::new()));
-            }
-        }
-        let progress = progress(worker);
-        if progress != self.progress {
-            self.progress = progress;
-            self.moved = now;
-            self.memory.1 = self.memory.0;
-            return None;
-        }
-        let starting = worker.memory.header().stage.load(Ordering::Relaxed) < stage::READY;
-        let (since, limit) = if starting {
-            (now - worker.started, limits.start_up)
-        } else {
-            (now - self.moved, limits.watchdog)
-        };
-        let (bytes, before) = self.memory;
-        (since > limit).then(|| match stuck(pid) {
-            (_, frames) if bytes > before + HOARD => (Death::Memory { bytes }, frames),
-            stuck => stuck,
-        })
-    }
-}
-
-fn progress(worker: &Worker) -> (u64, u64, u32) {
-    let header = worker.memory.header();
-    (
-        header.points.load(Ordering::Relaxed),
-        header.executions.load(Ordering::Relaxed),
-        header.stage.load(Ordering::Relaxed),
-    )
-}
-
-/// The process that runs the execution under way: a child of the worker in fork mode.
-fn running_pid(worker: &Worker) -> u32 {
-    match worker.memory.header().child.load(Ordering::Relaxed) {
-        0 => worker.pid(),
-        child => child,
-    }
-}
-
-/// What a process that makes no progress is doing, and its stack.
-fn stuck(pid: u32) -> (Death, Vec<u64>) {
-    let activity = inspect::activity(pid);
-    let running = activity == Activity::Running;
-    let doing = match activity {
-        Activity::Running => "runs".to_owned(),
-        Activity::Blocked { call, on: Some(on) } => format!("waits in {call} ({on})"),
-        Activity::Blocked { call, on: None } => format!("waits in {call}"),
-        Activity::Unknown => "does nothing that can be seen".to_owned(),
-    };
-    (Death::Stuck { running, doing }, inspect::stack(pid))
 }
 
 /// Counters that the header keeps over all plans.
