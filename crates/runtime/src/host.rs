@@ -3,73 +3,23 @@
 
 use crate::arch::{self, nr};
 use crate::donor;
+pub use crate::end::End;
 use crate::execution::Execution;
 use crate::global::Global;
 use crate::oracles::{deadlock, panic, race};
+use crate::orders;
 use crate::record;
 use crate::shared::shared;
 use crate::snapshot;
 use crate::syscalls;
 use crate::thread::Thread;
 use crate::world::{arm, world};
-use alloc::string::ToString;
-use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{PLAN_OFFSET, PlanEnd, conditions, stage, target};
-use raddle_abi::plan::{Granularity, Plan, Reexecution, Switch, ThreadAnchor, oracles};
-use raddle_schedule::Recorded;
+use raddle_abi::plan::{Plan, Reexecution};
 
 /// Donors that exist from the start.
 const FIRST_DONORS: usize = 8;
-
-/// How an execution ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The start of executions was reached.
-    Started,
-    /// The test function returned and passed.
-    Passed,
-    /// The program exited with this code.
-    Exit(u32),
-    /// A finding ended it.
-    Abandoned,
-    /// It was too long.
-    Cut,
-    /// It asked for a system call whose effect a snapshot cannot undo.
-    NeedsFork,
-    /// It started more threads than there are donors.
-    MoreDonors,
-    /// The program crashed: nothing in this process can be trusted any more.
-    Crashed,
-}
-
-impl End {
-    fn encode(self) -> u64 {
-        match self {
-            End::Started => 1,
-            End::Passed => 2,
-            End::Abandoned => 3,
-            End::Cut => 4,
-            End::NeedsFork => 5,
-            End::MoreDonors => 6,
-            End::Crashed => 7,
-            End::Exit(code) => 1 << 32 | u64::from(code),
-        }
-    }
-
-    fn decode(number: u64) -> Self {
-        match number {
-            1 => End::Started,
-            2 => End::Passed,
-            3 => End::Abandoned,
-            4 => End::Cut,
-            5 => End::NeedsFork,
-            6 => End::MoreDonors,
-            number if number >> 32 == 1 => End::Exit(number as u32),
-            _ => End::Crashed,
-        }
-    }
-}
 
 /// How the test function returned. What its harness does afterwards (printing, for one) is
 /// not part of the execution: a test known to pass is not even let run into it.
@@ -246,53 +196,11 @@ fn serve() -> ! {
     }
 }
 
-/// Copies an array of the plan out of the shared memory.
-fn array<T: Copy>(place: &mut usize, count: u32) -> Vec<T> {
-    // SAFETY: the tool wrote that many entries behind the plan's header.
-    let slice = unsafe { core::slice::from_raw_parts(*place as *const T, count as usize) };
-    *place += core::mem::size_of_val(slice);
-    slice.to_vec()
-}
-
-fn take_orders(plan: &Plan) {
-    let mut place = shared().at(PLAN_OFFSET) + core::mem::size_of::<Plan>();
-    let anchors: Vec<ThreadAnchor> = array(&mut place, plan.thread_anchors);
-    let switches: Vec<Switch> = array(&mut place, plan.switches);
-    let racy: Vec<u64> = array(&mut place, plan.racy);
-    let name = plan.strategy.split(|byte| *byte == 0).next().unwrap_or(b"");
-    let name = core::str::from_utf8(name).unwrap_or("").to_string();
-    let recorded = Recorded {
-        threads: &anchors,
-        switches: &switches,
-    };
-    let strategy = match raddle_schedule::parse_recorded(&name, &recorded) {
-        Ok(strategy) => strategy,
-        Err(error) => panic!("strategy `{name}`: {error}"),
-    };
-    if name == "replay" {
-        // Everything that a recorded schedule shows is wanted, each time.
-        shared().family().known_count = 0;
-    }
-    let orders = &mut world().orders;
-    orders.site_keys = strategy.needs_site_keys();
-    orders.strategy = Some(strategy);
-    orders.max_points = plan.max_points.max(1);
-    orders.race = plan.oracles & oracles::RACE != 0;
-    orders.volatile_race = plan.oracles & oracles::VOLATILE_RACE != 0;
-    orders.granularity = match plan.granularity {
-        0 => Granularity::Sync,
-        1 => Granularity::Racy,
-        _ => Granularity::Access,
-    };
-    orders.record = plan.record != 0;
-    crate::hooks::set_racy(racy);
-}
-
 fn run_plan() -> PlanEnd {
     let control = shared().control();
     // SAFETY: the tool wrote the plan before it incremented the sequence.
     let plan = unsafe { *(shared().at(PLAN_OFFSET) as *const Plan) };
-    take_orders(&plan);
+    orders::take(&plan);
     control.plan_hash.store(0, Ordering::Relaxed);
     control.end.store(PlanEnd::None as u32, Ordering::Relaxed);
     let mut mode = decided_mode(Reexecution::from_number(plan.reexecution));

@@ -2,11 +2,10 @@
 
 use crate::execution::Execution;
 use crate::global::Global;
-use alloc::boxed::Box;
+use crate::orders::Orders;
 use core::sync::atomic::{AtomicU8, Ordering};
 use raddle_abi::hooks::{FLAG_PLAIN, FLAG_SYNC};
 use raddle_abi::plan::Granularity;
-use raddle_schedule::strategy::Strategy;
 
 /// The byte that inlined hooks test.
 #[cfg_attr(raddle_cdylib, unsafe(export_name = "__raddle_flags"))]
@@ -15,24 +14,6 @@ pub static FLAGS: AtomicU8 = AtomicU8::new(0);
 /// Site of the call that is about to be made, as the `AT` hook stored it.
 #[cfg_attr(raddle_cdylib, unsafe(export_name = "__raddle_at_site"))]
 pub static mut AT_SITE: usize = 0;
-
-/// What the plan asks for, unpacked.
-pub struct Orders {
-    /// Picks the next thread; absent before the first plan.
-    pub strategy: Option<Box<dyn Strategy>>,
-    /// Whether the strategy reads site keys.
-    pub site_keys: bool,
-    /// Points after which an execution goes on fairly.
-    pub max_points: u64,
-    /// Detect data races.
-    pub race: bool,
-    /// Report races with volatile accesses.
-    pub volatile_race: bool,
-    /// Where scheduling points stand.
-    pub granularity: Granularity,
-    /// Record events.
-    pub record: bool,
-}
 
 /// Global state of the runtime.
 pub struct World {
@@ -58,15 +39,7 @@ static WORLD: Global<World> = Global::new(World {
     off: 0,
     host_sp: 0,
     host_fs: 0,
-    orders: Orders {
-        strategy: None,
-        site_keys: false,
-        max_points: u64::MAX,
-        race: false,
-        volatile_race: false,
-        granularity: Granularity::Sync,
-        record: false,
-    },
+    orders: Orders::new(),
     execution: Execution::new(),
 });
 

@@ -1,0 +1,137 @@
+//! Locks, phases of threads, panics, and whatever else tells the runtime where a thread is.
+
+use super::{id, is_point, note_site};
+use crate::host;
+use crate::oracles::panic;
+use crate::record;
+use crate::scheduler;
+use crate::shared::shared;
+use crate::world::world;
+use raddle_abi::control::{conditions, target};
+use raddle_abi::hooks::{lock, phase};
+use raddle_abi::site::{Operation, Site};
+
+/// A spin hint.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_spin(site: *const Site) {
+    note_site(site);
+    if is_point(site) {
+        scheduler::yield_now(id(site));
+    }
+}
+
+/// Inline assembly that may touch memory is about to run.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_asm(site: *const Site) {
+    note_site(site);
+    world().execution.unseen_synchronisation = true;
+    shared().note_condition(conditions::ASM);
+    if is_point(site) {
+        scheduler::point(Operation::Asm, true, 0, id(site));
+    }
+}
+
+/// A lock function was entered or left.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_lock(event: u32, lock: usize, site: *const Site) {
+    let execution = &mut world().execution;
+    let current = execution.current;
+    let shared_mode = event & lock::SHARED != 0;
+    let operation = match event & 0xff {
+        lock::WANT => {
+            execution.threads[current].wants = lock;
+            Operation::LockWant
+        }
+        lock::ACQUIRED => {
+            execution.threads[current].wants = 0;
+            // Who gets a lock alone proves that nobody else has it any more, and who shares it
+            // that nobody has it alone: a release that was not seen is made good here.
+            execution
+                .held
+                .retain(|held| held.lock != lock || (shared_mode && held.shared));
+            execution.held.push(crate::execution::Held {
+                lock,
+                thread: current as u16,
+                shared: shared_mode,
+            });
+            Operation::LockAcquire
+        }
+        lock::RELEASE => {
+            let held = &mut execution.held;
+            let mine = held
+                .iter()
+                .rposition(|held| held.lock == lock && usize::from(held.thread) == current);
+            // A guard may be released by another thread than the one that took it.
+            let place = mine.or_else(|| held.iter().rposition(|held| held.lock == lock));
+            if let Some(place) = place {
+                held.swap_remove(place);
+            }
+            Operation::LockRelease
+        }
+        _ => {
+            execution.threads[current].wants = 0;
+            return;
+        }
+    };
+    record::event(operation, lock as u64, 0, 0, (event >> 8) as u16, id(site));
+}
+
+/// A thread passes between std's code and the user's.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_phase(event: u32, value: u64, frame: usize, site: *const Site) {
+    let world = world();
+    if !world.live {
+        return;
+    }
+    let started = world.running;
+    let current = world.execution.current;
+    let thread = &mut world.execution.threads[current];
+    match event {
+        phase::THREAD_START => {
+            thread.entered = false;
+            thread.user_depth = 0;
+        }
+        phase::USER_BEGIN => {
+            thread.user_depth += 1;
+            thread.entered = true;
+            if !started && shared().control().target == target::MAIN {
+                host::start_reached(frame);
+            }
+        }
+        phase::USER_END => thread.user_depth = thread.user_depth.saturating_sub(1),
+        phase::TEST_BEGIN => {
+            if !started && shared().control().target == target::TEST {
+                host::start_reached(frame);
+            }
+            record::event(Operation::TestBegin, 0, 0, 0, 0, id(site));
+        }
+        phase::TEST_END => {
+            record::event(Operation::TestEnd, 0, value, 0, 0, id(site));
+            if started {
+                host::test_returned(frame, value);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A panic begins.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_panic(site: *const Site) {
+    if world().running {
+        panic::begins();
+        record::event(Operation::Panic, 0, 0, 0, 0, id(site));
+    }
+}
+
+/// A function is entered.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_enter(receiver: usize, site: *const Site) {
+    record::event(Operation::Enter, receiver as u64, 0, 0, 0, id(site));
+}
+
+/// A function is left.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_leave(site: *const Site) {
+    record::event(Operation::Leave, 0, 0, 0, 0, id(site));
+}

@@ -1,0 +1,35 @@
+//! The slow halves of the hooks: what instrumented code calls while an execution is under way.
+
+pub mod atomic;
+pub mod control;
+pub mod plain;
+
+use crate::world::world;
+use raddle_abi::site::{Site, SiteId, flags};
+
+fn id(site: *const Site) -> SiteId {
+    site as usize as SiteId
+}
+
+/// Whether a synchronisation at this site is a scheduling point.
+#[inline(always)]
+fn is_point(site: *const Site) -> bool {
+    let execution = &world().execution;
+    // SAFETY: hooks pass records of the program's image.
+    let quiet = !site.is_null() && unsafe { (*site).flags } & flags::QUIET != 0;
+    execution.threads[execution.current].user_depth > 0 && !quiet
+}
+
+/// Whether the oracles look at the running thread.
+#[inline(always)]
+fn is_watched() -> bool {
+    let execution = &world().execution;
+    world().orders.race && execution.threads[execution.current].entered
+}
+
+#[inline(always)]
+fn note_site(site: *const Site) {
+    let execution = &mut world().execution;
+    let current = execution.current;
+    execution.threads[current].site = id(site);
+}
