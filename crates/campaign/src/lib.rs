@@ -33,6 +33,7 @@ mod target;
 mod test_run;
 mod verdict;
 mod watch;
+mod wording;
 mod worker;
 
 pub use campaign::run;

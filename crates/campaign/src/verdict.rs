@@ -4,9 +4,14 @@ use raddle_abi::control::conditions;
 use raddle_trace::runner::{Death, Outcome, RunnerError};
 
 use crate::inspect::call_name;
+use crate::wording;
 
 /// Lines of output quoted.
 const QUOTED: usize = 6;
+/// Characters quoted of each.
+const QUOTED_LINE: usize = 200;
+/// System calls named.
+const CALLS: usize = 10;
 
 /// Why a plan could not be run at all.
 pub(crate) fn of_error(error: &RunnerError) -> String {
@@ -114,11 +119,8 @@ pub(crate) fn conditions_in_words(bits: u32) -> Vec<&'static str> {
 
 /// The system calls that made re-execution by fork necessary.
 pub(crate) fn calls_in_words(calls: &[u32]) -> String {
-    let names: Vec<String> = calls
-        .iter()
-        .map(|&call| call_name(i64::from(call)))
-        .collect();
-    names.join(", ")
+    let names = calls.iter().map(|&call| call_name(i64::from(call)));
+    wording::list(names, CALLS)
 }
 
 /// The last lines of an output, as part of a sentence.
@@ -130,7 +132,10 @@ fn quoted(output: &str) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let last = &lines[lines.len().saturating_sub(QUOTED)..];
+    let last: Vec<String> = lines[lines.len().saturating_sub(QUOTED)..]
+        .iter()
+        .map(|line| wording::line(line, QUOTED_LINE))
+        .collect();
     format!("; it printed last: {}", last.join(" | "))
 }
 

@@ -5,7 +5,10 @@ use raddle_trace::runner::{RawFinding, RawRecording, RawWait};
 
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
-use super::{Story, in_words, stack_of, thread_in_words};
+use super::{STANDING, Story, in_words, stack_of, thread_in_words, threads_in_words};
+
+/// Waits told in the cause.
+const TOLD: usize = 4;
 
 /// The waits that make the deadlock: those in a cycle, else all.
 pub(super) fn involved(raw: &RawFinding) -> impl Iterator<Item = &RawWait> {
@@ -76,17 +79,15 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
             (title, String::new())
         }
     };
-    let sentences: Vec<String> = waits
-        .iter()
-        .map(|(wait, located)| sentence(wait, located))
-        .collect();
     if cause.is_empty() || waits.len() > 1 {
         if !cause.is_empty() {
             cause.push(' ');
         }
-        cause.push_str(&capitalised(&sentences.join("; ")));
+        cause.push_str(&capitalised(&sentences(&waits)));
         cause.push('.');
     }
+    // Of many threads, the first ones stand for all.
+    waits.truncate(STANDING);
     let mut interest = Interest::default();
     for (wait, _) in &waits {
         interest.objects.push(wait.object);
@@ -96,13 +97,17 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
             interest.fault(u16::try_from(thread).unwrap_or(u16::MAX), site);
         }
     }
+    let mut sites = Vec::new();
+    for (_, located) in &waits {
+        let place = located.place(true);
+        if !sites.contains(&place) {
+            sites.push(place);
+        }
+    }
     Story {
         title: capitalised(&title),
         cause: capitalised(&cause),
-        sites: waits
-            .iter()
-            .map(|(_, located)| located.place(true))
-            .collect(),
+        sites,
         stacks: waits
             .iter()
             .map(|(wait, located)| stack_of(heading(wait), wait.thread, located))
@@ -123,18 +128,13 @@ fn wake_stack(recording: &RawRecording, thread: u32, site: SiteId) -> &[u64] {
 
 /// "thread 1 waits for a lock held by thread 2".
 fn heading(wait: &RawWait) -> String {
-    let holders: Vec<String> = wait
-        .holders
-        .iter()
-        .map(|&holder| thread_in_words(holder))
-        .collect();
-    let what = match (wait.operation, wait.is_lock, holders.is_empty()) {
+    let what = match (wait.operation, wait.is_lock, wait.holders.is_empty()) {
         (Operation::Join, ..) => {
             let joined = u32::try_from(wait.object).unwrap_or(u32::MAX);
             format!("the end of {}", thread_in_words(joined))
         }
         (_, true, true) => "a lock".to_owned(),
-        (_, true, false) => format!("a lock held by {}", holders.join(" and ")),
+        (_, true, false) => format!("a lock held by {}", threads_in_words(&wait.holders)),
         (Operation::Io, ..) => "input or output".to_owned(),
         (Operation::Sleep, ..) => "a time".to_owned(),
         (_, false, _) => "a wake-up".to_owned(),
@@ -142,8 +142,21 @@ fn heading(wait: &RawWait) -> String {
     format!("{} waits for {what}", thread_in_words(wait.thread))
 }
 
-fn sentence(wait: &RawWait, located: &Located) -> String {
-    format!("{} at {}", heading(wait), in_words(&located.place(true)))
+/// Who waits where, of the first few.
+fn sentences(waits: &[(&RawWait, Located)]) -> String {
+    let shown = match waits.len() {
+        few @ ..=TOLD => few,
+        _ => TOLD - 1,
+    };
+    let mut sentences: Vec<String> = waits[..shown]
+        .iter()
+        .map(|(wait, located)| format!("{} at {}", heading(wait), in_words(&located.place(true))))
+        .collect();
+    let others = waits.len() - shown;
+    if others > 0 {
+        sentences.push(format!("{others} other threads wait too"));
+    }
+    sentences.join("; ")
 }
 
 pub(super) fn capitalised(text: &str) -> String {

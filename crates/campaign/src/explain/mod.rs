@@ -31,10 +31,20 @@ use self::lanes::Interest;
 use self::locate::{Located, Locator};
 use self::paths::Paths;
 use self::symbols::{Frame, Symbols};
-use crate::Target;
+use crate::{Target, wording};
 
 /// Most events of a stored trace.
 const TRACED_EVENTS: usize = 1 << 20;
+/// Longest title, in characters.
+const TITLE: usize = 240;
+/// Longest cause.
+const CAUSE: usize = 1000;
+/// Longest name of a function in a sentence.
+const FUNCTION: usize = 100;
+/// Threads named in one list.
+const THREADS: usize = 3;
+/// Threads of which it is told where they stand.
+const STANDING: usize = 8;
 
 /// Explains findings of one executable.
 pub(crate) struct Explainer {
@@ -175,8 +185,8 @@ impl Explainer {
             id,
             test: target.name.clone(),
             target: target.target.clone(),
-            title: story.title,
-            cause: story.cause,
+            title: wording::line(&story.title, TITLE),
+            cause: wording::line(&story.cause, CAUSE),
             sites: story.sites,
             stacks: story.stacks,
             threads,
@@ -231,16 +241,10 @@ fn places(frames: &[Frame]) -> Vec<Place> {
 
 /// "`f` (src/lib.rs:10)".
 fn in_words(place: &Place) -> String {
-    match (place.function.is_empty(), place.file.is_empty()) {
-        (false, false) => {
-            format!(
-                "`{}` ({}:{})",
-                locate::short(&place.function),
-                place.file,
-                place.line
-            )
-        }
-        (false, true) => format!("`{}`", locate::short(&place.function)),
+    let function = wording::line(&locate::short(&place.function), FUNCTION);
+    match (function.is_empty(), place.file.is_empty()) {
+        (false, false) => format!("`{function}` ({}:{})", place.file, place.line),
+        (false, true) => format!("`{function}`"),
         (true, false) => format!("{}:{}", place.file, place.line),
         (true, true) => "an unknown place".to_owned(),
     }
@@ -251,6 +255,14 @@ fn thread_in_words(thread: impl Into<u32>) -> String {
         0 => "the main thread".to_owned(),
         number => format!("thread {number}"),
     }
+}
+
+/// "thread 1, thread 2 and 9 others".
+fn threads_in_words(threads: &[u32]) -> String {
+    wording::list(
+        threads.iter().map(|&thread| thread_in_words(thread)),
+        THREADS,
+    )
 }
 
 /// FNV-1a over the parts: stable across builds, machines and versions of Rust.

@@ -212,6 +212,37 @@ fn a_deadlock_tells_who_waits_for_whom() {
 }
 
 #[test]
+fn a_deadlock_of_many_threads_stays_short() {
+    let mut raw = raw(Kind::Deadlock);
+    let holders: Vec<u32> = (0..3000).map(|holder| holder % 1000).collect();
+    raw.waits = (0..1000)
+        .map(|thread| wait(thread, 0xa, &holders, 1022))
+        .collect();
+    let finding = explainer().explain(&target(), &raw, None);
+    assert_eq!(finding.title, "1000 threads wait for each other's locks");
+    let expected = "The main thread waits for a lock held by the main thread, thread 1 and 998 \
+        others at `line_22` (src/lib.rs:22); thread 1 waits for";
+    assert!(finding.cause.starts_with(expected), "{}", finding.cause);
+    assert!(
+        finding.cause.ends_with("; 997 other threads wait too."),
+        "{}",
+        finding.cause
+    );
+    assert_eq!((finding.sites.len(), finding.stacks.len()), (1, 8));
+}
+
+#[test]
+fn a_long_message_makes_no_long_title() {
+    let mut raw = raw(Kind::Panic);
+    raw.steps = vec![step(0, Operation::Panic, 0, &[50])];
+    let message = "\u{1b}[31mx".repeat(1000);
+    raw.output = format!("thread 't' panicked at src/lib.rs:50:5:\n{message}\n");
+    let title = explainer().explain(&target(), &raw, None).title;
+    assert_eq!(title.chars().count(), 240);
+    assert!(!title.contains('\u{1b}'), "{title}");
+}
+
+#[test]
 fn a_lost_wake_up_is_the_cause() {
     let mut raw = raw(Kind::Deadlock);
     raw.waits = vec![RawWait {

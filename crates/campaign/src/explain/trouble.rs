@@ -5,7 +5,7 @@ use raddle_trace::runner::{RawFinding, RawStep};
 
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
-use super::{Story, in_words, stack_of, thread_in_words};
+use super::{STANDING, Story, in_words, stack_of, thread_in_words};
 
 /// Where a step stands. The innermost address of a crash is the instruction itself and not
 /// the one behind a call.
@@ -18,8 +18,8 @@ pub(super) fn locate(locator: &mut Locator, kind: Kind, step: &RawStep) -> Locat
 }
 
 pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
-    let places: Vec<Located> = raw
-        .steps
+    let steps = &raw.steps[..raw.steps.len().min(STANDING)];
+    let places: Vec<Located> = steps
         .iter()
         .map(|step| locate(locator, raw.kind, step))
         .collect();
@@ -27,7 +27,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
     let at = first
         .as_ref()
         .map_or_else(String::new, |place| format!(" in {}", in_words(place)));
-    let thread = raw.steps.first().map_or(0, |step| step.thread);
+    let thread = steps.first().map_or(0, |step| step.thread);
     let who = super::deadlock::capitalised(&thread_in_words(thread));
     let (title, cause) = match raw.kind {
         Kind::Crash => {
@@ -63,7 +63,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
         shared: true,
         ..Interest::default()
     };
-    for step in &raw.steps {
+    for step in steps {
         interest.fault(step.thread, step.site);
         if step.address != 0 && raw.kind != Kind::Crash {
             interest
@@ -71,7 +71,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
                 .push((step.address, step.address + u64::from(step.len.max(1))));
         }
     }
-    let stacks = raw.steps.iter().zip(&places).map(|(step, located)| {
+    let stacks = steps.iter().zip(&places).map(|(step, located)| {
         let heading = match raw.kind {
             Kind::Crash => format!("{} crashed here", thread_in_words(step.thread)),
             Kind::Livelock => format!("{} stood here", thread_in_words(step.thread)),

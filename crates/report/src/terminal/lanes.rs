@@ -149,19 +149,18 @@ impl Layout<'_> {
             let name = self.thread_name(thread);
             text.push_str(&format!("{MARGIN}{}\n", self.styles.lane.apply_to(name)));
         }
-        let numbers: Vec<_> = self
+        // Threads are sorted, so the last has the longest number.
+        let column = 1 + self.threads.last().map_or(0, |last| last.to_string().len());
+        let numbers: String = self
             .threads
             .iter()
-            .map(|thread| format!("{thread:<2}"))
+            .map(|thread| format!("{thread:<column$}"))
             .collect();
-        text.push_str(&format!("{MARGIN}{}\n", numbers.join("").trim_end()));
+        text.push_str(&format!("{MARGIN}{}\n", numbers.trim_end()));
         for (step, cell) in self.finding.lanes.iter().zip(&self.cells) {
             let marks = self.threads.iter().map(|&thread| {
-                if thread == step.thread {
-                    "● "
-                } else {
-                    "│ "
-                }
+                let mark = if thread == step.thread { "●" } else { "│" };
+                format!("{mark:<column$}")
             });
             let marks: String = marks.collect();
             let line = format!("{marks} {}: {}", cell.action(width / 2), cell.source);
