@@ -14,7 +14,7 @@ const CLOCK_REALTIME: i32 = 0;
 const CLOCK_REALTIME_COARSE: i32 = 5;
 const CLOCK_TAI: i32 = 11;
 
-/// Nanoseconds that one look at the clock takes; more if a thread does nothing but look.
+/// Nanoseconds that one look at the clock takes; more if nothing happens but looking.
 fn tick(reads: u32) -> u64 {
     const TICK: u64 = 1_000;
     const PATIENCE: u32 = 256;
@@ -31,12 +31,9 @@ fn base(clock: i32) -> i64 {
 /// Reads a clock as (seconds, nanoseconds).
 pub fn read(clock: i32) -> (i64, i64) {
     let execution = &mut world().execution;
-    if execution.clock_point == execution.point {
-        execution.clock_reads += 1;
-    } else {
-        execution.clock_reads = 0;
-        execution.clock_point = execution.point;
-    }
+    execution.clock_reads += 1;
+    // Whoever looks at the clock waits for nothing but time, and time passes.
+    execution.progress = execution.point;
     execution.now += tick(execution.clock_reads);
     (
         base(clock) + (execution.now / 1_000_000_000) as i64,
@@ -74,6 +71,7 @@ pub fn jump(execution: &mut Execution) -> bool {
     };
     execution.now = execution.now.max(deadline);
     execution.threads[number].timed_out = true;
+    execution.changed();
     execution.enable(number);
     true
 }

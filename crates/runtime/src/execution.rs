@@ -71,10 +71,8 @@ pub struct Execution {
     pub hash: u64,
     /// Virtual nanoseconds since the start of the program.
     pub now: u64,
-    /// Clock reads in a row without any other point.
+    /// Looks at the clock since anything changed.
     pub clock_reads: u32,
-    /// Point of the last clock read.
-    pub clock_point: u64,
     /// Yields, over all threads, since anything changed.
     pub yields: u32,
     /// Point at which something last changed (see the livelock oracle).
@@ -97,8 +95,10 @@ pub struct Execution {
     pub mappings: Vec<(usize, usize)>,
     /// The program's heap.
     pub heap: HeapState,
-    /// Whether the strategy was set aside because the execution is long.
+    /// Whether the strategy was set aside because the execution is long, or stands still.
     pub fair: bool,
+    /// Point at which the livelock oracle looks again.
+    pub check_at: u64,
     /// Whether code that may synchronise unseen has run.
     pub unseen_synchronisation: bool,
 }
@@ -118,7 +118,6 @@ impl Execution {
             hash: 0,
             now: 0,
             clock_reads: 0,
-            clock_point: 0,
             yields: 0,
             progress: 0,
             random: 0,
@@ -131,6 +130,7 @@ impl Execution {
             mappings: Vec::new(),
             heap: HeapState::new(),
             fair: false,
+            check_at: 0,
             unseen_synchronisation: false,
         }
     }
@@ -149,7 +149,6 @@ impl Execution {
             hash: _,
             now,
             clock_reads: _,
-            clock_point: _,
             yields: _,
             progress: _,
             random,
@@ -162,6 +161,7 @@ impl Execution {
             mappings: _,
             heap,
             fair: _,
+            check_at: _,
             unseen_synchronisation: _,
         } = start;
         self.current = *current;
@@ -178,7 +178,6 @@ impl Execution {
         self.hash = 0;
         self.now = *now;
         self.clock_reads = 0;
-        self.clock_point = 0;
         self.yields = 0;
         self.progress = 0;
         self.random = *random;
@@ -191,6 +190,7 @@ impl Execution {
         self.mappings.clear();
         self.heap.restore(heap);
         self.fair = false;
+        self.check_at = 0;
         self.unseen_synchronisation = false;
     }
 
@@ -210,6 +210,7 @@ impl Execution {
     pub fn changed(&mut self) {
         self.progress = self.point;
         self.yields = 0;
+        self.clock_reads = 0;
     }
 
     /// Makes a thread wait for `object`, behind those who already do.

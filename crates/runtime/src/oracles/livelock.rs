@@ -1,9 +1,10 @@
 //! Executions that do not end.
 //!
-//! A long execution is not a livelock. At the plan's limit the strategy is set aside and the
-//! threads take turns, so that an unfair schedule gets its chance to end. If at ten times the
-//! limit nothing has changed for nine tenths of all points (no atomic changed its value, no
-//! thread started, ended, blocked or woke), the execution is a livelock; else it is cut.
+//! A long execution is not a livelock, and neither is an unfair one. When nothing has changed
+//! for a while, or at the plan's limit, the strategy is set aside and the threads take turns.
+//! If even then nothing changes for very long (no atomic changes its value, no thread starts,
+//! ends, blocks or wakes, nobody looks at the clock), the execution is a livelock. An
+//! execution that keeps changing things is cut at ten times the limit.
 
 use super::deadlock;
 use crate::findings::Record;
@@ -15,33 +16,41 @@ use alloc::vec::Vec;
 use raddle_abi::finding::{Kind, Step};
 use raddle_abi::site::Operation;
 
+/// Times the plan's limit after which an execution is cut.
 const PATIENCE: u64 = 10;
+/// Points without a change after which threads take turns.
+const UNFAIR: u64 = 50_000;
+/// Points without a change after which threads that take turns are livelocked.
+const LIVELOCK: u64 = 500_000;
 
-/// Called at every point beyond the plan's limit.
+/// Looks at an execution now and then.
 #[cold]
 #[inline(never)]
 pub fn check() {
     let world = world();
     let execution = &mut world.execution;
     let limit = world.orders.max_points;
-    if !execution.fair {
-        execution.fair = true;
+    let longest = limit.saturating_mul(PATIENCE);
+    let still = execution.point - execution.progress;
+    let is_long = execution.point >= limit;
+    if execution.point < longest && !(execution.fair && still >= LIVELOCK) {
+        execution.fair = is_long || still >= UNFAIR;
+        let next = execution.progress + if execution.fair { LIVELOCK } else { UNFAIR };
+        let next = next.min(if is_long { longest } else { limit });
+        execution.check_at = next.max(execution.point + 1);
         return;
     }
-    if execution.point < limit.saturating_mul(PATIENCE) {
-        return;
-    }
-    let waits_outside = execution
-        .threads
-        .iter()
-        .any(|thread| thread.state == State::Ready && thread.wait.operation == Operation::Io);
-    if deadlock::report_cycles(limit) {
+    if deadlock::report_cycles(execution.point - still / 2) {
         host::end(End::Abandoned);
     }
     if deadlock::has_ended() {
         host::end(End::Passed);
     }
-    if waits_outside || execution.progress > limit {
+    let waits_outside = execution
+        .threads
+        .iter()
+        .any(|thread| thread.state == State::Ready && thread.wait.operation == Operation::Io);
+    if waits_outside || still < LIVELOCK {
         host::end(End::Cut);
     }
     let running: Vec<usize> = execution
