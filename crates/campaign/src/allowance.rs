@@ -1,10 +1,11 @@
 //! How long a test may run: its fair share of the time left.
 //!
 //! Nothing can be said about a test before its serial runs and its first explored execution
-//! are done. In its first turn a test gets a part of its share for that; if this is not
-//! enough, it is postponed, so that long tests do not take the time of short ones. In its
-//! second turn only the end of the whole run stops it before that. Once it has explored
-//! anything, it goes on to the end of its share.
+//! are done, and nobody knows before how long these take. So in its first turn a test gets a
+//! small part of its share for them. If that is not enough, it is postponed, and its next turn
+//! is twice as long: long tests do not take the time of short ones, and what is begun in vain
+//! costs no more than what is done in the end. The last tests are not postponed any more, and
+//! a test that has explored anything goes on to the end of its share.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -12,9 +13,8 @@ use std::time::{Duration, Instant};
 use crate::runner::Patience;
 use crate::session::Session;
 
-/// Part of its share that a test gets in its first turn until it has explored anything: what
-/// postponed tests cost in vain is at most that part of the whole run.
-const FIRST_PART: u32 = 4;
+/// Part of its share that a test gets in its first turn until it has explored anything.
+const FIRST_PART: u32 = 8;
 /// The least that it gets for that; enough to start a process.
 const LEAST: Duration = Duration::from_millis(200);
 
@@ -22,25 +22,27 @@ const LEAST: Duration = Duration::from_millis(200);
 pub(crate) struct Allowance<'a> {
     session: &'a Session<'a>,
     share_ends: Instant,
-    /// When the test is postponed if it has not explored anything.
-    first_part_ends: Option<Instant>,
+    /// Until when the test must have explored anything, else it is postponed.
+    patience_ends: Option<Instant>,
     has_explored: Cell<bool>,
     is_postponed: Cell<bool>,
 }
 
 impl<'a> Allowance<'a> {
     /// For a turn that begins now, with `waiting` tests, this one included, still to come.
-    pub fn new(session: &'a Session<'a>, waiting: usize, is_first_turn: bool) -> Self {
+    /// Raises `patience`, the time that the test had until it was postponed, to what it has
+    /// this time.
+    pub fn new(session: &'a Session<'a>, waiting: usize, patience: &mut Duration) -> Self {
         let now = Instant::now();
         let jobs = session.options.jobs.max(1);
         let rounds = u32::try_from(waiting.div_ceil(jobs).max(1)).unwrap_or(u32::MAX);
         let share = session.time_left() / rounds;
+        *patience = (*patience * 2).max(share / FIRST_PART).max(LEAST);
         let has_others = waiting > jobs;
         Self {
             session,
             share_ends: now + share,
-            first_part_ends: (is_first_turn && has_others)
-                .then(|| now + (share / FIRST_PART).max(LEAST)),
+            patience_ends: has_others.then(|| now + *patience),
             has_explored: Cell::new(false),
             is_postponed: Cell::new(false),
         }
@@ -78,7 +80,7 @@ impl<'a> Allowance<'a> {
                 false => Patience::Long,
             };
         }
-        match self.first_part_ends {
+        match self.patience_ends {
             Some(end) if now > end => {
                 self.is_postponed.set(true);
                 Patience::None
@@ -109,15 +111,17 @@ mod tests {
     }
 
     #[test]
-    fn a_long_test_is_postponed_in_its_first_turn_only() {
+    fn a_long_test_is_postponed_and_gets_more_time_each_turn() {
         check(Duration::from_secs(1000), |session| {
-            let first = Allowance::new(session, 5000, true);
-            let second = Allowance::new(session, 5000, false);
+            let mut patience = Duration::ZERO;
+            let first = Allowance::new(session, 50_000, &mut patience);
+            assert_eq!(patience, LEAST);
+            let second = Allowance::new(session, 50_000, &mut patience);
+            assert_eq!(patience, LEAST * 2);
             assert_eq!(first.patience(), Patience::Long);
             std::thread::sleep(LEAST + Duration::from_millis(10));
             assert_eq!(first.patience(), Patience::None);
             assert!(first.is_postponed() && first.is_over());
-            assert_eq!(second.patience(), Patience::Long);
             second.explored();
             assert_eq!(second.patience(), Patience::Short);
             assert!(!second.is_postponed());
@@ -127,14 +131,15 @@ mod tests {
     #[test]
     fn a_test_without_others_is_never_postponed() {
         check(Duration::from_secs(1000), |session| {
-            assert!(Allowance::new(session, 1, true).first_part_ends.is_none());
+            let allowance = Allowance::new(session, 1, &mut Duration::default());
+            assert!(allowance.patience_ends.is_none());
         });
     }
 
     #[test]
     fn the_end_of_the_run_ends_everything() {
         check(Duration::ZERO, |session| {
-            let allowance = Allowance::new(session, 1, false);
+            let allowance = Allowance::new(session, 1, &mut Duration::default());
             assert_eq!(allowance.patience(), Patience::Short);
             assert!(allowance.is_over() && !allowance.is_postponed());
         });

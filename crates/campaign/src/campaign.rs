@@ -88,14 +88,13 @@ pub fn run(
 fn work(session: &Session<'_>, targets: &[Target], queue: &Queue) {
     while let Some((mut course, waiting)) = queue.take() {
         let target = &targets[course.index];
-        let is_first_turn = course.turns == 0;
         let verdict = if session.is_over() {
             course.out_of_time(session)
         } else {
-            if is_first_turn {
+            if course.turns == 0 {
                 session.send(Event::TestStarted(course.index));
             }
-            let allowance = Allowance::new(session, waiting, is_first_turn);
+            let allowance = Allowance::new(session, waiting, &mut course.patience);
             let verdict = run_turn(session, target, &mut course, &allowance);
             let is_undecided = matches!(verdict, Verdict::NotRun { .. } | Verdict::Explored);
             if allowance.is_postponed() && is_undecided {

@@ -1,6 +1,7 @@
 //! From a raw sighting to a finding: shown again in a new process, minimised, anchored to
 //! events, explained and stored.
 
+use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,12 @@ use crate::{Error, Target};
 
 /// Most time that minimising one finding takes.
 const MINIMISE_TIME: Duration = Duration::from_secs(3);
+/// Time that showing a finding again may take when the campaign is over.
+const LAST_REPLAYS: Duration = Duration::from_secs(10);
+/// Switches of which a schedule says in words where they are.
+const PLACED: usize = 1000;
+/// Events among which the one behind a decision is searched.
+const LOOK_AHEAD: usize = 10_000;
 /// Replays before a sighting counts as not reproducible.
 const TRIES: usize = 2;
 
@@ -61,16 +68,24 @@ impl Confirmation<'_> {
         executions: u64,
     ) -> Option<Confirmed> {
         let uncounted = AtomicU64::new(0);
-        let mut replays = replays(self.session, self.target, &uncounted);
+        let (session, start) = (self.session, Instant::now());
+        let is_stored = Cell::new(false);
+        let patience = || match session.is_over() {
+            true if is_stored.get() || start.elapsed() > LAST_REPLAYS => Patience::None,
+            _ => Patience::Long,
+        };
+        let limits = Limits::from(session.options);
+        let mut replays = ProcessRunner::new(self.target, limits, &patience, &uncounted);
         let plan = replay_plan(request, raw, &switches_by_step(&raw.decisions), true);
         let first = (0..TRIES).find_map(|_| self.show_anew(&mut replays, id, &plan))?;
         let by_step = switches_by_step(&first.raw.decisions);
         let schedule = self.schedule(id, request, by_step, &first);
         // From here on a kill of the tool does not lose the finding any more.
         let confirmed = self.store(id, &first, &schedule, executions);
-        if confirmed.error.is_some() {
+        if confirmed.error.is_some() || session.is_over() {
             return Some(confirmed);
         }
+        is_stored.set(true);
         if let Some(shorter) = self.shorter(&mut replays, id, &first, request)
             && let Some(schedule) = self.replayable(&mut replays, id, request, &shorter)
         {
@@ -123,7 +138,7 @@ impl Confirmation<'_> {
         let start = Instant::now();
         let budget = self.session.options.minimise as usize;
         let result = minimise(&original, budget, &mut |candidate| {
-            if self.session.is_stopped() || start.elapsed() > MINIMISE_TIME {
+            if self.session.is_over() || start.elapsed() > MINIMISE_TIME {
                 return None;
             }
             let plan = replay_plan(request, &first.raw, candidate, false);
@@ -179,7 +194,7 @@ impl Confirmation<'_> {
             Vec::new()
         };
         let placed = switches.into_iter().enumerate().map(|(at, value)| {
-            let decision = raw.decisions.get(at);
+            let decision = raw.decisions.get(at).filter(|_| at < PLACED);
             let place = decision.map(|decision| {
                 let frames = stack_before(recording, decision);
                 self.explainer.place(decision.site, frames)
@@ -273,16 +288,6 @@ impl Confirmation<'_> {
     }
 }
 
-/// Runs replays on a target, whatever the campaign's budget says.
-pub(crate) fn replays<'a>(
-    session: &Session<'_>,
-    target: &'a Target,
-    uncounted: &'a AtomicU64,
-) -> ProcessRunner<'a> {
-    let limits = Limits::from(session.options);
-    ProcessRunner::new(target, limits, &|| Patience::Long, uncounted)
-}
-
 /// Names a build: size and time of the executable.
 pub(crate) fn build_id(target: &Target) -> u64 {
     let Ok(metadata) = std::fs::metadata(&target.exe) else {
@@ -324,7 +329,7 @@ fn stack_before<'a>(recording: &'a RawRecording, decision: &Decision) -> &'a [u6
     let start = recording
         .events
         .partition_point(|event| event.point <= decision.point);
-    let mut later = recording.events[start..].iter();
+    let mut later = recording.events[start..].iter().take(LOOK_AHEAD);
     later
         .find(|event| event.thread == decision.from && event.site == decision.site)
         .map_or(&[], |event| recording.stack(event))

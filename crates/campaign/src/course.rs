@@ -18,6 +18,8 @@ pub(crate) struct Course {
     pub turns: u32,
     /// Time these took.
     pub spent: Duration,
+    /// Time it had in its last turn to explore anything.
+    pub patience: Duration,
     /// How far it is; also what `--continue` reads.
     pub tally: TestState,
     /// Its serial runs.
@@ -41,6 +43,7 @@ impl Course {
             index,
             turns: 0,
             spent: Duration::ZERO,
+            patience: Duration::ZERO,
             tally: TestState::default(),
             serial: SerialRuns::default(),
             reexecution: Reexecution::Auto,
@@ -68,13 +71,11 @@ impl Course {
         }
     }
 
-    /// The work until something is explored, to begin with the tests that need least: whether
-    /// it is not known at all, and an estimate in scheduling points.
-    pub fn effort(&self) -> (bool, u64) {
-        match self.serial.points_left() {
-            Some(points) => (false, points),
-            None => (true, self.tally.points),
-        }
+    /// Orders postponed tests: those with fewer turns come first, then those that need least
+    /// until something is explored, as far as that is known (in scheduling points).
+    pub fn rank(&self) -> (u32, u64, usize) {
+        let points_left = self.serial.points_left().unwrap_or(u64::MAX);
+        (self.turns, points_left, self.index)
     }
 
     /// The verdict when no more time is left.

@@ -88,11 +88,9 @@ fn notes(session: &Session<'_>, target: &Target, course: &Course) {
     let tally = &course.tally;
     if tally.cut > 0 {
         let text = format!(
-            "{} of {} executions were ended before the test was through, after {} points each; \
-             more are allowed with `--max-points`",
-            tally.cut,
-            tally.executions,
-            tally.points / tally.executions.max(1)
+            "{} of {} executions were ended for their length before the test was through; more \
+             is allowed with `--max-points`",
+            tally.cut, tally.executions
         );
         session.note(target, text);
     }

@@ -1,5 +1,5 @@
 //! Which test comes next: first those that had no turn yet, in their order, then those that
-//! were postponed, to begin with the ones that need least.
+//! were postponed, turn by turn.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -35,11 +35,11 @@ impl Queue {
             return Some((Course::new(index), count));
         }
         let postponed = &mut waiting.postponed;
-        let next = (0..postponed.len()).min_by_key(|&at| postponed[at].effort())?;
+        let next = (0..postponed.len()).min_by_key(|&at| postponed[at].rank())?;
         Some((postponed.remove(next), count))
     }
 
-    /// Lets a test wait for its second turn.
+    /// Lets a test wait for its next turn.
     pub fn postpone(&self, course: Course) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.postponed.push(course);
@@ -51,11 +51,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn postponed_tests_come_last_and_the_shortest_of_them_first() {
+    fn postponed_tests_come_last_and_those_with_fewer_turns_first() {
         let queue = Queue::new(3);
-        for points in [20, 10] {
+        for turns in [2, 1] {
             let (mut course, _) = queue.take().unwrap();
-            course.tally.points = points;
+            course.turns = turns;
             queue.postpone(course);
         }
         let order: Vec<(usize, usize)> =

@@ -7,14 +7,20 @@ use raddle_schedule::schedule_file::Schedule;
 use raddle_trace::runner::Runner;
 
 use crate::Error;
-use crate::confirm::replays;
+use crate::runner::{Limits, Patience, ProcessRunner};
 use crate::test_run::TestRun;
 
 /// Replays the schedules that belong to this test. Those that cannot be read or followed get
 /// a note: they protect against nothing any more.
 pub(crate) fn replay_all(test: &mut TestRun<'_>) {
     let uncounted = AtomicU64::new(0);
-    let mut replays = replays(test.session, test.target, &uncounted);
+    let limits = Limits::from(test.session.options);
+    let session = test.session;
+    let patience = || match session.is_over() {
+        true => Patience::Short,
+        false => Patience::Long,
+    };
+    let mut replays = ProcessRunner::new(test.target, limits, &patience, &uncounted);
     for path in &test.session.options.regressions {
         let name = path
             .file_name()

@@ -217,16 +217,17 @@ impl TestRun<'_> {
             }
             None => {
                 let finding = self.explainer().explain(target, raw, None);
-                session.note(
-                    target,
-                    format!(
-                        "a {} was seen (seed {}) but did not show again in a new process, so it \
-                         is not reported: {}",
-                        raw.kind.word(),
-                        raw.seed,
-                        finding.title
-                    ),
+                let why = match session.is_over() {
+                    true => "could not be shown again in the time left",
+                    false => "did not show again in a new process",
+                };
+                let text = format!(
+                    "a {} was seen (seed {}) but {why}, so it is not reported: {}",
+                    raw.kind.word(),
+                    raw.seed,
+                    finding.title
                 );
+                session.note(target, text);
             }
         }
     }
