@@ -1,6 +1,6 @@
 //! How cargo starts an executable: its arguments, environment and working directory.
 //!
-//! Cargo is asked to run the executables through [`write`], which notes down how it was called
+//! Cargo is asked to run the executables through [`write()`], which notes down how it was called
 //! and runs nothing. So tests get exactly the environment that `cargo test` would give them.
 
 use std::ffi::{OsStr, OsString};
