@@ -1,6 +1,6 @@
 //! System calls that no interposed function caught, raw ones included.
 //!
-//! Syscall user dispatch sends every system call made outside of this library to [`on_call`],
+//! Syscall user dispatch sends every system call made outside of this library to `on_call`,
 //! for the carrier thread only and not for programs that it executes. What belongs to the
 //! runtime is emulated; what a snapshot can undo is done and noted; what changes the kernel's
 //! state otherwise means that executions have to be forked; what would block lets other
