@@ -273,7 +273,7 @@ pub unsafe extern "C" fn __cxa_thread_atexit_impl(
     unsafe { (real::functions().__cxa_thread_atexit_impl)(function, object, library) }
 }
 
-/// libc's `pthread_key_create`; destructors are run by the thread's end.
+/// libc's `pthread_key_create`; destructors run at the end of a thread.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: usize) -> i32 {
     let real = real::functions().pthread_key_create;
