@@ -22,7 +22,9 @@ const INSTRUMENTATION: &[&str] = &[
 ];
 
 fn main() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // Asked for when it runs: clones that share a target directory share this executable.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let crates = Path::new(&manifest).join("..");
     let mut hash = Fnv::new();
     hash.add(env!("CARGO_PKG_VERSION").as_bytes());
     let mut entries = String::new();
@@ -33,6 +35,7 @@ fn main() {
             entries.push_str(&format!("    ({name:?}, include_str!({path:?})),\n"));
         }
     }
+    assert!(!entries.is_empty(), "there are no sources in {crates:?}");
     let mut objects = Fnv::new();
     for directory in INSTRUMENTATION {
         for (name, path) in sources(&crates, directory) {

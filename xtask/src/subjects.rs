@@ -25,6 +25,9 @@ struct Subject {
     /// Whether it belongs to the short tier.
     #[serde(default)]
     short: bool,
+    /// Whether newer compilers refuse it for a lint that was born after it.
+    #[serde(default)]
+    cap_lints: bool,
 }
 
 /// What each crate may cost.
@@ -120,6 +123,9 @@ fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
     command.args(["--message-format", "json", "--executions"]);
     command.arg(budget.executions.to_string());
     command.args(["--time", &format!("{}s", budget.seconds)]);
+    if subject.cap_lints {
+        command.env("RUSTFLAGS", "--cap-lints allow");
+    }
     let (stdout, code) = shell::output(&mut command)?;
     if !matches!(code, Some(0 | 100)) {
         bail!("the tool ended with {code:?}");
