@@ -1,7 +1,7 @@
 //! Instruments Rust programs at link time, on stable Rust, with rustc's own LLVM.
 //!
-//! Two programs are made of this crate. [`rustc_wrapper`] stands in for rustc and adds the
-//! flags that make crates reach the linker as bitcode. [`linker`] stands in for the linker: it
+//! Two programs are made of this crate. [`rustc_wrapper()`] stands in for rustc and adds the
+//! flags that make crates reach the linker as bitcode. [`linker()`] stands in for the linker: it
 //! instruments every module ([`passes`]), and calls the real linker with the resulting
 //! objects and the runtime library. Only [`llvm`] touches LLVM.
 //!

@@ -1,6 +1,6 @@
 //! The table of LLVM C functions in use, resolved once from rustc's own libLLVM.
 //!
-//! Every function that this crate ever calls stands in [`functions!`] below, so a libLLVM that
+//! Every function that this crate ever calls stands in `functions!` below, so a libLLVM that
 //! lacks one is refused at start with its name and not in the middle of a link.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
