@@ -36,19 +36,7 @@ fn write(signal: u64, address: u64, frames: &Frames) {
         frames.as_slice(),
     );
     // An abort often follows a panic (in a destructor, or one that may not unwind).
-    for panic in &world().execution.panics {
-        record.step(
-            Step {
-                site: panic.site,
-                operation: Operation::Panic as u16,
-                thread: panic.thread,
-                address: 0,
-                len: 0,
-                frames: 0,
-            },
-            &panic.frames,
-        );
-    }
+    super::panic::add_panics(&mut record);
     record.commit();
 }
 

@@ -50,6 +50,12 @@ pub fn test_failed(code: u32) {
     let Some(mut record) = Record::begin(Kind::Panic, key, [u64::from(code), 0]) else {
         return;
     };
+    add_panics(&mut record);
+    record.commit();
+}
+
+/// Adds the panics of the execution so far to a finding.
+pub fn add_panics(record: &mut Record) {
     for panic in &world().execution.panics {
         record.step(
             Step {
@@ -63,7 +69,6 @@ pub fn test_failed(code: u32) {
             &panic.frames,
         );
     }
-    record.commit();
 }
 
 /// Counts threads that panicked and that nobody joined: worth a warning, not a finding.
