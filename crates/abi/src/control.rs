@@ -171,11 +171,8 @@ pub enum PlanEnd {
     Stopped = 2,
     /// A finding ended it, as the plan asked.
     Finding = 3,
-    /// An execution changed kernel state, which the snapshot cannot undo: the plan has to be
-    /// run again with [`crate::plan::Reexecution::Fork`] in a new process.
-    NeedsFork = 4,
     /// The runtime cannot go on in this process (after a crash of the program); findings are stored.
-    Broken = 5,
+    Broken = 4,
 }
 
 impl PlanEnd {
@@ -185,8 +182,7 @@ impl PlanEnd {
             1 => Self::Complete,
             2 => Self::Stopped,
             3 => Self::Finding,
-            4 => Self::NeedsFork,
-            5 => Self::Broken,
+            4 => Self::Broken,
             _ => Self::None,
         }
     }

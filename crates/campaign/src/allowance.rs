@@ -5,7 +5,8 @@
 //! small part of its share for them. If that is not enough, it is postponed, and its next turn
 //! is twice as long: long tests do not take the time of short ones, and what is begun in vain
 //! costs no more than what is done in the end. The last tests are not postponed any more, and
-//! a test that has explored anything goes on to the end of its share.
+//! a test that has explored anything goes on to the end of its share. Time that is left when
+//! every test had its share goes to those that wanted more, in equal shares again.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -36,7 +37,7 @@ impl<'a> Allowance<'a> {
         let now = Instant::now();
         let jobs = session.options.jobs.max(1);
         let rounds = u32::try_from(waiting.div_ceil(jobs).max(1)).unwrap_or(u32::MAX);
-        let share = session.time_left() / rounds;
+        let share = (session.time_left() / rounds).max(LEAST);
         *patience = (*patience * 2).max(share / FIRST_PART).max(LEAST);
         let has_others = waiting > jobs;
         Self {

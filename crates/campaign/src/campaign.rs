@@ -97,7 +97,8 @@ fn work(session: &Session<'_>, targets: &[Target], queue: &Queue) {
             let allowance = Allowance::new(session, waiting, &mut course.patience);
             let verdict = run_turn(session, target, &mut course, &allowance);
             let is_undecided = matches!(verdict, Verdict::NotRun { .. } | Verdict::Explored);
-            if allowance.is_postponed() && is_undecided {
+            let is_postponed = allowance.is_postponed() || course.wants_more(session);
+            if is_postponed && is_undecided {
                 queue.postpone(course);
                 continue;
             }

@@ -6,6 +6,7 @@ use raddle_abi::plan::Reexecution;
 use raddle_trace::runner::Outcome;
 
 use crate::Verdict;
+use crate::explore::Batch;
 use crate::serial::SerialRuns;
 use crate::session::Session;
 use crate::store::TestState;
@@ -26,6 +27,10 @@ pub(crate) struct Course {
     pub serial: SerialRuns,
     /// How executions are repeated.
     pub reexecution: Reexecution,
+    /// Decides how many executions the next plan has.
+    pub batch: Batch,
+    /// Whether exploring it further makes no sense.
+    pub is_given_up: bool,
     /// Times each kind of finding occurred.
     pub occurrences: [u64; 16],
     /// Bits of [`raddle_abi::control::conditions`].
@@ -47,6 +52,8 @@ impl Course {
             tally: TestState::default(),
             serial: SerialRuns::default(),
             reexecution: Reexecution::Auto,
+            batch: Batch::default(),
+            is_given_up: false,
             occurrences: [0; 16],
             conditions: 0,
             stray_panics: 0,
@@ -71,11 +78,20 @@ impl Course {
         }
     }
 
-    /// Orders postponed tests: those with fewer turns come first, then those that need least
-    /// until something is explored, as far as that is known (in scheduling points).
-    pub fn rank(&self) -> (u32, u64, usize) {
+    /// Orders postponed tests: those that have explored nothing come first, then those with
+    /// fewer turns, then those that need least until something is explored, as far as that is
+    /// known (in scheduling points).
+    pub fn rank(&self) -> (bool, u32, u64, usize) {
         let points_left = self.serial.points_left().unwrap_or(u64::MAX);
-        (self.turns, points_left, self.index)
+        (self.tally.explored > 0, self.turns, points_left, self.index)
+    }
+
+    /// Whether more time would mean more executions.
+    pub fn wants_more(&self, session: &Session<'_>) -> bool {
+        self.tally.explored > 0
+            && self.tally.explored < session.options.executions
+            && !self.is_given_up
+            && !session.is_over()
     }
 
     /// The verdict when no more time is left.

@@ -25,7 +25,6 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
     let strategy = test.options().strategy.clone();
     let budget = test.options().executions;
     let mut reexecution = test.options().reexecution;
-    let mut batch = Batch::default();
     let (mut stuck, mut broken) = (0, 0);
     loop {
         if test.course.tally.explored > 0 {
@@ -34,21 +33,20 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
         if test.course.tally.explored >= budget || test.allowance.is_over() {
             break;
         }
-        let size = batch.size().min(budget - test.course.tally.explored);
+        let size = test
+            .course
+            .batch
+            .size()
+            .min(budget - test.course.tally.explored);
         let mut request = test.request(&strategy, size);
         request.seed = request.seed.wrapping_add(test.course.tally.explored);
         request.reexecution = reexecution;
         let outcome = test.plan(&request)?;
-        batch.ran(&outcome);
+        test.course.batch.ran(&outcome);
         test.sighted(&outcome.findings, &request);
         test.course.tally.explored += outcome.executions;
         test.course.tally.hash = combine(test.course.tally.hash, outcome.plan_hash);
         match (&outcome.died, outcome.end) {
-            (None, PlanEnd::NeedsFork) if reexecution == Reexecution::Fork => {
-                // Asked for and refused: do not ask for ever.
-                break;
-            }
-            (None, PlanEnd::NeedsFork) => reexecution = Reexecution::Fork,
             (None, PlanEnd::Broken) | (Some(Death::Signal(_)), _) => {
                 broken += 1;
                 if broken == BROKEN {
@@ -68,6 +66,7 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
                 test.course.tally.explored += 1;
                 stuck += 1;
                 if stuck == STUCK {
+                    test.course.is_given_up = true;
                     break;
                 }
             }
@@ -84,7 +83,7 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
 
 /// Decides how many executions the next batch has.
 #[derive(Default)]
-struct Batch {
+pub(crate) struct Batch {
     last: u64,
     executions: u64,
     points: u64,

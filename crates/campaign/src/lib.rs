@@ -38,10 +38,11 @@ mod worker;
 
 pub use campaign::run;
 pub use error::Error;
-pub use event::{Event, Note, Progress};
+pub use event::Event;
 pub use ignore::IgnoreRule;
 pub use options::{Options, Races};
+pub use raddle_trace::results::{Note, Progress, TestResult, Verdict};
 pub use replay::{Replay, Stored, find_stored, replay};
 pub use store::Store;
-pub use summary::{Summary, TestResult, Verdict};
+pub use summary::Summary;
 pub use target::{Target, TargetKind};

@@ -1,5 +1,5 @@
 //! Which test comes next: first those that had no turn yet, in their order, then those that
-//! were postponed, turn by turn.
+//! were postponed, turn by turn, and at last those that have explored something and want more.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -27,10 +27,16 @@ impl Queue {
         }
     }
 
-    /// The next test, and how many waited, itself included.
+    /// The next test, and among how many of its kind, itself included, the time is to be
+    /// shared: nobody gets less for those that come a second time.
     pub fn take(&self) -> Option<(Course, usize)> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = waiting.fresh.len() + waiting.postponed.len();
+        let is_behind = |course: &&Course| course.tally.explored == 0;
+        let behind = waiting.postponed.iter().filter(is_behind).count();
+        let count = match waiting.fresh.len() + behind {
+            0 => waiting.postponed.len(),
+            behind => behind,
+        };
         if let Some(index) = waiting.fresh.next() {
             return Some((Course::new(index), count));
         }
@@ -62,5 +68,19 @@ mod tests {
             std::iter::from_fn(|| queue.take().map(|(course, count)| (course.index, count)))
                 .collect();
         assert_eq!(order, [(2, 3), (1, 2), (0, 1)]);
+    }
+
+    #[test]
+    fn tests_that_want_more_come_after_all_others_and_take_no_time_from_them() {
+        let queue = Queue::new(3);
+        for explored in [7, 5, 0] {
+            let (mut course, _) = queue.take().unwrap();
+            course.tally.explored = explored;
+            queue.postpone(course);
+        }
+        let order: Vec<(usize, usize)> =
+            std::iter::from_fn(|| queue.take().map(|(course, count)| (course.index, count)))
+                .collect();
+        assert_eq!(order, [(2, 1), (0, 2), (1, 1)]);
     }
 }

@@ -1,6 +1,7 @@
 //! What a campaign came to.
 
 use raddle_trace::finding::Finding;
+use raddle_trace::results::{TestResult, Verdict};
 
 /// Result of one whole campaign.
 #[derive(Clone, Debug, Default)]
@@ -47,53 +48,4 @@ impl Summary {
     fn count(&self, is: impl Fn(&Verdict) -> bool) -> usize {
         self.tests.iter().filter(|test| is(&test.verdict)).count()
     }
-}
-
-/// Result of one target.
-#[derive(Clone, Debug)]
-pub struct TestResult {
-    /// Index of the target.
-    pub index: usize,
-    /// Name of the test.
-    pub test: String,
-    /// Name of its cargo target.
-    pub target: String,
-    /// How far it got.
-    pub verdict: Verdict,
-    /// Executions, the serial ones included.
-    pub executions: u64,
-    /// Scheduling points.
-    pub points: u64,
-    /// Executions that were cut for their length.
-    pub cut: u64,
-    /// Largest number of threads at a time.
-    pub threads: u32,
-    /// How executions were repeated.
-    pub reexecution: &'static str,
-    /// Hash over the trace hashes of all explored executions, in order: equal for equal
-    /// seed, plan and binary.
-    pub hash: u64,
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// Ids of its findings, ignored ones not included.
-    pub findings: Vec<String>,
-}
-
-/// How far a test got. Only [`Verdict::Explored`] says anything about interleavings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Interleavings were explored (see [`TestResult::executions`]).
-    Explored,
-    /// It never had two threads alive at the same time, so there is nothing to interleave.
-    SingleThreaded,
-    /// It could not be explored.
-    NotTestable {
-        /// One clear sentence.
-        why: String,
-    },
-    /// It was not reached.
-    NotRun {
-        /// One clear sentence.
-        why: String,
-    },
 }

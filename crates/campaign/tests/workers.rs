@@ -201,13 +201,6 @@ fn garbage_in_the_shared_memory_does_no_harm() {
 }
 
 #[test]
-fn a_worker_that_needs_fork_gets_fork() {
-    let run = check("needs fork");
-    assert_eq!(*run.verdict(), Verdict::Explored);
-    assert_eq!(run.summary.executions, 43);
-}
-
-#[test]
 fn a_crash_costs_one_execution_and_one_worker() {
     let run = check("crashes");
     assert_eq!(*run.verdict(), Verdict::Explored);

@@ -3,9 +3,7 @@
 use std::io::{self, IsTerminal, Stderr, Stdout, Write};
 
 use raddle_campaign as campaign;
-use raddle_report::{
-    Event, Json, Note, Progress, Reporter, Settings, Sources, Terminal, TestReport, Verdict,
-};
+use raddle_report::{Event, Json, Note, Reporter, Settings, Sources, Terminal};
 
 use crate::exit::Failure;
 use crate::interrupt::StopFlag;
@@ -53,14 +51,7 @@ impl Console {
     pub(crate) fn campaign_event(&mut self, event: campaign::Event) {
         let event = match event {
             campaign::Event::TestStarted(_) => return,
-            campaign::Event::Progress(progress) => Event::Progress(Progress {
-                executions: progress.executions,
-                per_second: progress.per_second,
-                tests_done: progress.tests_done,
-                tests_total: progress.tests_total,
-                findings: progress.findings,
-                time_left: progress.time_left,
-            }),
+            campaign::Event::Progress(progress) => Event::Progress(progress),
             campaign::Event::Finding(finding) => Event::Finding(finding),
             campaign::Event::Ignored { finding, rule: _ } => Event::Note(Note {
                 text: format!(
@@ -70,12 +61,8 @@ impl Console {
                 test: finding.test,
                 target: finding.target,
             }),
-            campaign::Event::Note(note) => Event::Note(Note {
-                test: note.test,
-                target: note.target,
-                text: note.text,
-            }),
-            campaign::Event::TestDone(result) => Event::Test(test_report(*result)),
+            campaign::Event::Note(note) => Event::Note(note),
+            campaign::Event::TestDone(result) => Event::Test(result),
         };
         self.show(&event);
     }
@@ -98,27 +85,6 @@ fn terminal(options: OutputOptions, sources: Sources) -> Terminal<Stdout, Stderr
         ..defaults
     };
     Terminal::new(io::stdout(), io::stderr(), settings, sources)
-}
-
-fn test_report(result: campaign::TestResult) -> TestReport {
-    TestReport {
-        test: result.test,
-        target: result.target,
-        verdict: match result.verdict {
-            campaign::Verdict::Explored => Verdict::Explored,
-            campaign::Verdict::SingleThreaded => Verdict::SingleThreaded,
-            campaign::Verdict::NotTestable { why } => Verdict::NotTestable { why },
-            campaign::Verdict::NotRun { why } => Verdict::NotRun { why },
-        },
-        executions: result.executions,
-        points: result.points,
-        cut: result.cut,
-        threads: result.threads,
-        reexecution: result.reexecution,
-        hash: result.hash,
-        seconds: result.seconds,
-        findings: result.findings,
-    }
 }
 
 /// The last word of a command that failed.

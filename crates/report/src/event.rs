@@ -1,8 +1,7 @@
 //! What there is to show.
 
-use std::time::Duration;
-
 use raddle_trace::finding::Finding;
+use raddle_trace::results::{Note, Progress, TestResult};
 
 /// One thing to show.
 #[derive(Clone, Debug)]
@@ -23,7 +22,7 @@ pub enum Event {
     /// Something worth knowing that is not a finding.
     Note(Note),
     /// Work on one test ended.
-    Test(TestReport),
+    Test(Box<TestResult>),
     /// A test that could be run.
     Listed(ListedTest),
     /// A replay ended.
@@ -32,110 +31,6 @@ pub enum Event {
     Check(Check),
     /// The command ends.
     Summary(Summary),
-}
-
-/// Where the work stands.
-#[derive(Clone, Debug, Default)]
-pub struct Progress {
-    /// Executions so far.
-    pub executions: u64,
-    /// Executions per second of late.
-    pub per_second: f64,
-    /// Tests done.
-    pub tests_done: usize,
-    /// Tests in all.
-    pub tests_total: usize,
-    /// Distinct findings so far.
-    pub findings: usize,
-    /// An upper bound of the time left.
-    pub time_left: Duration,
-}
-
-/// Something worth knowing that is not a finding.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Note {
-    /// The test it is about; empty if it is about the whole run.
-    pub test: String,
-    /// That test's target; empty if it is about the whole run.
-    pub target: String,
-    /// One sentence.
-    pub text: String,
-}
-
-impl Note {
-    /// A note about the whole run.
-    pub fn general(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            ..Self::default()
-        }
-    }
-}
-
-/// What came of one test.
-#[derive(Clone, Debug)]
-pub struct TestReport {
-    /// Name of the test.
-    pub test: String,
-    /// Name of its target.
-    pub target: String,
-    /// How far it got.
-    pub verdict: Verdict,
-    /// Executions.
-    pub executions: u64,
-    /// Scheduling points.
-    pub points: u64,
-    /// Executions that were cut for their length.
-    pub cut: u64,
-    /// Largest number of threads at a time.
-    pub threads: u32,
-    /// How executions were repeated.
-    pub reexecution: &'static str,
-    /// Hash over all executions: equal for equal seed, plan and binary.
-    pub hash: u64,
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// Ids of its findings.
-    pub findings: Vec<String>,
-}
-
-/// How far a test got.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Interleavings were explored.
-    Explored,
-    /// It never had two threads at the same time.
-    SingleThreaded,
-    /// It cannot be explored.
-    NotTestable {
-        /// One sentence.
-        why: String,
-    },
-    /// It was not reached.
-    NotRun {
-        /// One sentence.
-        why: String,
-    },
-}
-
-impl Verdict {
-    /// The word of the machine output.
-    pub const fn word(&self) -> &'static str {
-        match self {
-            Self::Explored => "explored",
-            Self::SingleThreaded => "single-threaded",
-            Self::NotTestable { .. } => "not-testable",
-            Self::NotRun { .. } => "not-run",
-        }
-    }
-
-    /// Why there was no exploration, if there is more to say than the word.
-    pub fn why(&self) -> Option<&str> {
-        match self {
-            Self::Explored | Self::SingleThreaded => None,
-            Self::NotTestable { why } | Self::NotRun { why } => Some(why),
-        }
-    }
 }
 
 /// A test that could be run.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use raddle_trace::finding::{Finding, Place};
 use serde::Serialize;
 
-use crate::{Check, Event, ListedTest, Note, Replay, Reporter, Summary, TestReport};
+use crate::{Check, Event, ListedTest, Note, Replay, Reporter, Summary, TestResult};
 
 /// Version of the lines, named by the first of them.
 const VERSION: u32 = 1;
@@ -191,7 +191,7 @@ impl<'a> Line<'a> {
         })
     }
 
-    fn test(report: &'a TestReport) -> Self {
+    fn test(report: &'a TestResult) -> Self {
         Self::Test {
             test: &report.test,
             target: &report.target,

@@ -14,10 +14,9 @@ mod source;
 mod style;
 mod terminal;
 
-pub use event::{
-    Check, CheckResult, Event, ListedTest, Note, Progress, Replay, Summary, TestReport, Verdict,
-};
+pub use event::{Check, CheckResult, Event, ListedTest, Replay, Summary};
 pub use json::Json;
+pub use raddle_trace::results::{Note, Progress, TestResult, Verdict};
 pub use reporter::Reporter;
 pub use source::Sources;
 pub use terminal::{Settings, Terminal};

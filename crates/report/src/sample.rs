@@ -6,7 +6,7 @@ use raddle_abi::finding::Kind;
 use raddle_trace::finding::{Finding, LaneStep, Place, Stack};
 
 use crate::{
-    Check, CheckResult, Event, ListedTest, Note, Progress, Replay, Summary, TestReport, Verdict,
+    Check, CheckResult, Event, ListedTest, Note, Progress, Replay, Summary, TestResult, Verdict,
 };
 
 /// One event of each kind.
@@ -31,7 +31,7 @@ pub(crate) fn events() -> Vec<Event> {
             "the rule for `panic-0000000000` matched nothing",
         )),
     ];
-    events.extend(tests().into_iter().map(Event::Test));
+    events.extend(tests().into_iter().map(Box::new).map(Event::Test));
     events.extend([
         Event::Listed(ListedTest {
             test: "tests::one".to_owned(),
@@ -69,7 +69,7 @@ pub(crate) fn events() -> Vec<Event> {
     events
 }
 
-fn tests() -> Vec<TestReport> {
+fn tests() -> Vec<TestResult> {
     let why = "it waits for input on stdin, which no test gets".to_owned();
     let verdicts = [
         ("tests::publishes", Verdict::Explored),
@@ -86,7 +86,8 @@ fn tests() -> Vec<TestReport> {
             },
         ),
     ];
-    let report = |(name, verdict): (&str, Verdict)| TestReport {
+    let report = |(index, (name, verdict)): (usize, (&str, Verdict))| TestResult {
+        index,
         test: name.to_owned(),
         target: "lib".to_owned(),
         verdict,
@@ -99,7 +100,7 @@ fn tests() -> Vec<TestReport> {
         seconds: 0.5,
         findings: Vec::new(),
     };
-    verdicts.into_iter().map(report).collect()
+    verdicts.into_iter().enumerate().map(report).collect()
 }
 
 fn place(line: u32, function: &str) -> Place {

@@ -11,7 +11,7 @@ use raddle_trace::finding::Finding;
 use crate::progress::{ProgressLine, count};
 use crate::style::Styles;
 use crate::{
-    Check, CheckResult, Event, ListedTest, Note, Replay, Reporter, Sources, TestReport, Verdict,
+    Check, CheckResult, Event, ListedTest, Note, Replay, Reporter, Sources, TestResult, Verdict,
 };
 
 /// How the terminal output should look.
@@ -49,7 +49,7 @@ pub struct Terminal<O, E> {
     styles: Styles,
     sources: Sources,
     progress: ProgressLine,
-    tests: Vec<TestReport>,
+    tests: Vec<TestResult>,
 }
 
 impl<O: Write, E: Write> Terminal<O, E> {
@@ -97,7 +97,7 @@ impl<O: Write, E: Write> Terminal<O, E> {
         self.remark(&format!("{word}: {about}{}\n", note.text))
     }
 
-    fn test(&mut self, test: &TestReport) -> io::Result<()> {
+    fn test(&mut self, test: &TestResult) -> io::Result<()> {
         self.tests.push(test.clone());
         if !self.settings.verbose {
             return Ok(());

@@ -29,6 +29,8 @@ pub mod program_map;
 #[cfg(feature = "std")]
 mod reparse;
 #[cfg(feature = "std")]
+pub mod results;
+#[cfg(feature = "std")]
 pub mod runner;
 #[cfg(feature = "std")]
 pub mod site_table;

@@ -166,7 +166,6 @@ fn run_plan(fake: &Fake, behaviour: &str) -> PlanEnd {
                 fake.put(FINDINGS_OFFSET, &[0xff; 64]);
                 control.findings.store(u32::MAX, Ordering::Release);
             }
-            "needs fork" if plan.reexecution != 3 && !is_serial => return PlanEnd::NeedsFork,
             "crashes" if !is_serial && seed == 3 => crash(),
             "panics" if !is_serial && (is_replay || seed % 4 == 3) => {
                 fake.write_finding(Kind::Panic, seed);

@@ -5,8 +5,10 @@
 //! <cache>/<key>.json     its program map
 //! <cache>/<key>.failed   why the object has no hooks, if it has none
 //! <cache>/<key>.a        a thin archive of such objects
+//! <cache>/<xx>.lock      held while an entry whose key begins so is made
 //! ```
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use ar_archive_writer::{
@@ -74,6 +76,14 @@ impl Cache {
     /// File that says why an entry has no hooks.
     pub(super) fn failure(&self, key: &Key) -> PathBuf {
         self.directory.join(format!("{}.failed", key.0))
+    }
+
+    /// Waits until nobody makes this entry, and keeps others from making it as long as the
+    /// result lives. Links run in parallel and want the same modules of std.
+    pub(super) fn lock(&self, key: &Key) -> std::io::Result<File> {
+        let file = File::create(self.directory.join(format!("{}.lock", &key.0[..2])))?;
+        file.lock()?;
+        Ok(file)
     }
 
     /// Stores an object that is linked as it is.

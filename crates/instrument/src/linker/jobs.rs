@@ -125,10 +125,14 @@ impl Workshop<'_> {
             libc::dup2(messages.as_raw_fd(), libc::STDERR_FILENO);
             libc::alarm(TIME_LIMIT);
         }
+        // Without a lock the work may be done twice, which does no harm.
+        let lock = self.cache.lock(&job.key);
         let result = match mode {
+            Mode::Hooks if self.cache.object(&job.key).exists() => Ok(()),
             Mode::Hooks => self.instrument(job),
             Mode::Plain => self.compile(job, reason.unwrap_or_default()),
         };
+        drop(lock);
         let code = match result {
             Ok(()) => 0,
             Err(error) => {

@@ -2,14 +2,14 @@
 
 use crate::progress::{count, grouped};
 use crate::style::Styles;
-use crate::{Summary, TestReport, Verdict};
+use crate::{Summary, TestResult, Verdict};
 
 /// Tests named in one list without `-v`, where their names hardly matter.
 const NAMED: usize = 5;
 
 pub(super) fn text(
     summary: &Summary,
-    tests: &[TestReport],
+    tests: &[TestResult],
     verbose: bool,
     styles: &Styles,
 ) -> String {
@@ -68,7 +68,7 @@ fn explored(summary: &Summary) -> String {
 }
 
 /// What was explored only in part.
-fn cut(summary: &Summary, tests: &[TestReport], verbose: bool) -> String {
+fn cut(summary: &Summary, tests: &[TestResult], verbose: bool) -> String {
     let names: Vec<_> = tests
         .iter()
         .filter(|test| test.cut > 0)
@@ -85,7 +85,7 @@ fn cut(summary: &Summary, tests: &[TestReport], verbose: bool) -> String {
     )
 }
 
-fn single_threaded(summary: &Summary, tests: &[TestReport], verbose: bool) -> String {
+fn single_threaded(summary: &Summary, tests: &[TestResult], verbose: bool) -> String {
     let names: Vec<_> = tests
         .iter()
         .filter(|test| test.verdict == Verdict::SingleThreaded)
@@ -99,7 +99,7 @@ fn single_threaded(summary: &Summary, tests: &[TestReport], verbose: bool) -> St
 }
 
 /// One line per reason, with the tests that share it.
-fn reasons(tests: &[TestReport], is: fn(&Verdict) -> bool, all: bool) -> String {
+fn reasons(tests: &[TestResult], is: fn(&Verdict) -> bool, all: bool) -> String {
     let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
     for test in tests.iter().filter(|test| is(&test.verdict)) {
         let why = test.verdict.why().unwrap_or_default();

@@ -1,0 +1,110 @@
+//! What came of tests, and where the work on them stands: campaigns tell it, reports show it.
+
+use std::time::Duration;
+
+/// Result of one target.
+#[derive(Clone, Debug)]
+pub struct TestResult {
+    /// Index of the target.
+    pub index: usize,
+    /// Name of the test.
+    pub test: String,
+    /// Name of its cargo target.
+    pub target: String,
+    /// How far it got.
+    pub verdict: Verdict,
+    /// Executions, the serial ones included.
+    pub executions: u64,
+    /// Scheduling points.
+    pub points: u64,
+    /// Executions that were cut for their length.
+    pub cut: u64,
+    /// Largest number of threads at a time.
+    pub threads: u32,
+    /// How executions were repeated.
+    pub reexecution: &'static str,
+    /// Hash over the trace hashes of all explored executions, in order: equal for equal
+    /// seed, plan and binary.
+    pub hash: u64,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Ids of its findings, ignored ones not included.
+    pub findings: Vec<String>,
+}
+
+/// How far a test got. Only [`Verdict::Explored`] says anything about interleavings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Interleavings were explored (see [`TestResult::executions`]).
+    Explored,
+    /// It never had two threads alive at the same time, so there is nothing to interleave.
+    SingleThreaded,
+    /// It could not be explored.
+    NotTestable {
+        /// One clear sentence.
+        why: String,
+    },
+    /// It was not reached.
+    NotRun {
+        /// One clear sentence.
+        why: String,
+    },
+}
+
+impl Verdict {
+    /// The word of the machine output.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Explored => "explored",
+            Self::SingleThreaded => "single-threaded",
+            Self::NotTestable { .. } => "not-testable",
+            Self::NotRun { .. } => "not-run",
+        }
+    }
+
+    /// Why there was no exploration, if there is more to say than the word.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Explored | Self::SingleThreaded => None,
+            Self::NotTestable { why } | Self::NotRun { why } => Some(why),
+        }
+    }
+}
+
+/// Where a campaign stands.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Executions so far, over all tests.
+    pub executions: u64,
+    /// Executions per second over the last moments.
+    pub per_second: f64,
+    /// Tests done.
+    pub tests_done: usize,
+    /// Tests in all.
+    pub tests_total: usize,
+    /// Distinct findings so far.
+    pub findings: usize,
+    /// An upper bound of the time left.
+    pub time_left: Duration,
+}
+
+/// Something worth knowing that is not a finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Note {
+    /// The test it is about; empty if it is about the whole run.
+    pub test: String,
+    /// That test's target; empty if it is about the whole run.
+    pub target: String,
+    /// One sentence.
+    pub text: String,
+}
+
+impl Note {
+    /// A note about the whole run.
+    pub fn general(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+}
