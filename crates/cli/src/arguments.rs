@@ -33,6 +33,24 @@ pub(crate) enum Command {
     Keep(KeepCommand),
     /// Say whether toolchain and machine can do it, and what to do if not
     Doctor(DoctorCommand),
+    /// Compile and link C with instrumentation: a drop-in for clang, as in CC="raddle cc"
+    #[command(disable_help_flag = true)]
+    Cc(CompilerCommand),
+    /// Compile and link C++ with instrumentation: a drop-in for clang++
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(CompilerCommand),
+}
+
+/// `cc` and `c++`.
+#[derive(Args, Debug)]
+pub(crate) struct CompilerCommand {
+    /// clang's arguments
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENTS"
+    )]
+    pub arguments: Vec<OsString>,
 }
 
 /// `test`.
@@ -160,8 +178,21 @@ mod tests {
             "raddle replay data-race-0123456789 --times 100",
             "raddle keep data-race-0123456789",
             "raddle doctor --color always",
+            "raddle cc -c -o a.o a.c",
+            "raddle c++ --version",
+            "raddle cc -h",
         ] {
             parsed(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        }
+    }
+
+    #[test]
+    fn a_compilers_arguments_are_its_own() {
+        for text in ["-v", "--help", "-o x a.c -- b.c", "-x c -"] {
+            let Command::Cc(cc) = parsed(&format!("cargo-raddle raddle cc {text}")).unwrap() else {
+                panic!("{text} is for the compiler");
+            };
+            assert_eq!(cc.arguments, text.split(' ').collect::<Vec<_>>());
         }
     }
 

@@ -61,7 +61,7 @@ pub fn main() -> ExitCode {
         }
     };
     match commands::run(arguments.command) {
-        Ok(exit) => exit.into(),
+        Ok(code) => code,
         Err(failure) => {
             console::print_error(&failure);
             failure.exit.into()

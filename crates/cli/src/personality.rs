@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use raddle_instrument::{CompileError, Environment, Language};
+
 use crate::runner_record;
 
 /// Cargo calls us instead of rustc.
@@ -14,8 +16,12 @@ pub(crate) const LINKER: &str = "raddle-linker";
 pub(crate) const RUNNER: &str = "raddle-runner";
 /// Cargo calls us instead of rustdoc when it should run no documentation tests.
 pub(crate) const RUSTDOC: &str = "raddle-rustdoc";
+/// Build scripts call us instead of a C compiler.
+pub(crate) const CC: &str = "raddle-cc";
+/// Build scripts call us instead of a C++ compiler.
+pub(crate) const CXX: &str = "raddle-c++";
 /// Every name.
-pub(crate) const NAMES: &[&str] = &[RUSTC, LINKER, RUNNER, RUSTDOC];
+pub(crate) const NAMES: &[&str] = &[RUSTC, LINKER, RUNNER, RUSTDOC, CC, CXX];
 
 /// Acts as the program named by the first argument; `None` if that is the tool itself.
 pub(crate) fn dispatch(arguments: &[OsString]) -> Option<ExitCode> {
@@ -26,6 +32,21 @@ pub(crate) fn dispatch(arguments: &[OsString]) -> Option<ExitCode> {
         LINKER => raddle_instrument::linker(arguments),
         RUNNER => runner_record::write(&arguments),
         RUSTDOC => ExitCode::SUCCESS,
+        CC => compiler(Language::C, arguments),
+        CXX => compiler(Language::Cxx, arguments),
         _ => return None,
+    })
+}
+
+fn compiler(language: Language, arguments: Vec<OsString>) -> ExitCode {
+    let result = Environment::from_variables()
+        .map_err(CompileError::from)
+        .and_then(|environment| {
+            let arguments = arguments.into_iter().skip(1);
+            raddle_instrument::compiler(language, arguments, &environment)
+        });
+    result.unwrap_or_else(|error| {
+        eprintln!("raddle: {error}");
+        ExitCode::FAILURE
     })
 }

@@ -145,24 +145,42 @@ fn without_plugin_options(text: &str) -> Option<String> {
     (!kept.is_empty()).then(|| format!("-Wl,{}", kept.join(",")))
 }
 
-/// Replaces `@file` by the arguments in the file.
-fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>, Error> {
+/// Replaces `@file` by the arguments in the file, which may name further files. What cannot
+/// be read stays as it is, and the program that gets it complains.
+pub(crate) fn expand(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<Vec<OsString>, Error> {
+    /// A file that names itself must come to an end.
+    const DEEPEST: usize = 32;
     let mut expanded = Vec::new();
-    for argument in arguments {
-        match argument.to_str().and_then(|text| text.strip_prefix('@')) {
-            Some(path) => {
-                let path = PathBuf::from(path);
-                let text = std::fs::read_to_string(&path).map_err(|error| Error::File {
-                    action: "read",
-                    path,
-                    error,
-                })?;
-                expanded.extend(split(&text).into_iter().map(OsString::from));
-            }
-            None => expanded.push(argument),
-        }
-    }
+    expand_into(arguments, DEEPEST, &mut expanded)?;
     Ok(expanded)
+}
+
+fn expand_into(
+    arguments: impl IntoIterator<Item = OsString>,
+    depth: usize,
+    expanded: &mut Vec<OsString>,
+) -> Result<(), Error> {
+    for argument in arguments {
+        let path = argument.to_str().and_then(|text| text.strip_prefix('@'));
+        let Some(path) = path.filter(|path| Path::new(path).is_file()) else {
+            expanded.push(argument);
+            continue;
+        };
+        let path = PathBuf::from(path);
+        if depth == 0 {
+            return Err(Error::Nested(path));
+        }
+        let text = std::fs::read_to_string(&path).map_err(|error| Error::File {
+            action: "read",
+            path,
+            error,
+        })?;
+        let inner = split(&text).into_iter().map(OsString::from);
+        expand_into(inner.collect::<Vec<_>>(), depth - 1, expanded)?;
+    }
+    Ok(())
 }
 
 /// Splits the text of a response file, as GNU tools do.
@@ -278,6 +296,9 @@ mod tests {
         std::fs::write(&file, "-o\nmy\\ program\nx.o\n").expect("a written file");
         let line = parse([format!("@{}", file.display()).into()]).expect("a command line");
         assert_eq!(line.output.to_str(), Some("my program"));
-        assert!(parse(["@/nonexistent".into()]).is_err());
+        let line = parse(["@/nonexistent".into()]).expect("a command line");
+        assert_eq!(line.arguments, [Argument::Other("@/nonexistent".into())]);
+        std::fs::write(&file, format!("@{}", file.display())).expect("a written file");
+        assert!(parse([format!("@{}", file.display()).into()]).is_err());
     }
 }

@@ -24,6 +24,9 @@ pub enum Error {
         /// Why.
         error: io::Error,
     },
+    /// Response files name each other without end.
+    #[error("the response file {} names itself", .0.display())]
+    Nested(PathBuf),
     /// An archive is damaged.
     #[error("cannot read the archive {}: {message}", path.display())]
     Archive {

@@ -12,22 +12,26 @@ mod files;
 mod inputs;
 mod jobs;
 mod report;
+mod shop;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Instant;
 
 use raddle_abi::env;
 use raddle_trace::program_map::ProgramMap;
 
 use self::cache::{Cache, Key};
+pub(crate) use self::command_line::expand;
 use self::command_line::{Argument, CommandLine, OutputKind};
 pub use self::error::Error;
 use self::inputs::{Content, Member};
 use self::jobs::{Job, Workshop};
 pub use self::report::{Failure, LinkReport};
+pub(crate) use self::shop::Shop;
+use crate::environment::Environment;
 use crate::llvm;
 use crate::passes::Origin;
 
@@ -79,16 +83,14 @@ enum Replacement {
 
 impl Link {
     fn from_environment() -> Result<Self, Error> {
-        let variable = |name| {
-            std::env::var_os(name)
-                .map(PathBuf::from)
-                .ok_or(Error::NotOurs(name))
-        };
-        let runtime = variable(env::RUNTIME_DIR)?;
-        let sysroot = variable(env::SYSROOT)?;
+        let Environment {
+            runtime,
+            sysroot,
+            objects,
+        } = Environment::from_variables()?;
         let hooks = inputs::read(&runtime.join(env::HOOKS_BITCODE))?;
         let libllvm = llvm::locate_llvm(&sysroot)?;
-        let cache = Cache::open(variable(env::CACHE_DIR)?, &libllvm, &hooks)?;
+        let cache = Cache::open(objects, &libllvm, &hooks)?;
         let jobs = std::env::var(env::BUILD_JOBS)
             .ok()
             .and_then(|jobs| jobs.parse().ok());
@@ -129,7 +131,8 @@ impl Link {
         let arguments = self.rewrite(&line, &replacements)?;
         report.instrument_seconds = started.elapsed().as_secs_f64();
         let started = Instant::now();
-        let code = self.call(&arguments, &line.output)?;
+        let response = line.output.with_extension("raddle-arguments");
+        let code = call(Command::new(&self.linker), &arguments, &response)?;
         report.link_seconds = started.elapsed().as_secs_f64();
         if line.kind == OutputKind::Executable {
             self.write_map(&found.modules, &line.output)?;
@@ -290,42 +293,6 @@ impl Link {
         crate::rustc_wrapper::direct_flavor(&self.linker).is_some()
     }
 
-    fn call(&self, arguments: &[OsString], output: &Path) -> Result<ExitCode, Error> {
-        let mut command = Command::new(&self.linker);
-        let length: usize = arguments.iter().map(|argument| argument.len() + 1).sum();
-        /// The kernel's limit for all arguments is not below 128 KiB; stay away from it.
-        const LIMIT: usize = 64 << 10;
-        let response = output.with_extension("raddle-arguments");
-        if length > LIMIT {
-            let lines: Vec<_> = arguments
-                .iter()
-                .map(|argument| command_line::escape(argument))
-                .collect();
-            std::fs::write(&response, lines.join("\n")).map_err(|error| Error::File {
-                action: "write",
-                path: response.clone(),
-                error,
-            })?;
-            let mut argument = OsString::from("@");
-            argument.push(&response);
-            command.arg(argument);
-        } else {
-            command.args(arguments);
-        }
-        let status = command.status().map_err(|error| Error::Linker {
-            linker: self.linker.clone(),
-            error,
-        })?;
-        if length > LIMIT {
-            let _ = std::fs::remove_file(&response);
-        }
-        let code = status
-            .code()
-            .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(1);
-        Ok(ExitCode::from(code))
-    }
-
     /// Joins the modules' maps into the executable's.
     fn write_map(&self, modules: &[(Key, String)], output: &Path) -> Result<(), Error> {
         let mut merged = ProgramMap::default();
@@ -354,4 +321,45 @@ impl Link {
                 error,
             })
     }
+}
+
+/// Calls a linker, or a compiler that calls one. Too many arguments go into a file.
+pub(crate) fn call(
+    mut command: Command,
+    arguments: &[OsString],
+    response: &Path,
+) -> Result<ExitCode, Error> {
+    /// The kernel's limit for all arguments is not below 128 KiB; stay away from it.
+    const LIMIT: usize = 64 << 10;
+    let length: usize = arguments.iter().map(|argument| argument.len() + 1).sum();
+    if length > LIMIT {
+        let lines: Vec<_> = arguments
+            .iter()
+            .map(|argument| command_line::escape(argument))
+            .collect();
+        std::fs::write(response, lines.join("\n")).map_err(|error| Error::File {
+            action: "write",
+            path: response.to_owned(),
+            error,
+        })?;
+        let mut argument = OsString::from("@");
+        argument.push(response);
+        command.arg(argument);
+    } else {
+        command.args(arguments);
+    }
+    let status = command.status().map_err(|error| Error::Linker {
+        linker: command.get_program().into(),
+        error,
+    })?;
+    if length > LIMIT {
+        let _ = std::fs::remove_file(response);
+    }
+    Ok(exit_code(status))
+}
+
+/// The exit code of a process as our own.
+pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    ExitCode::from(code.unwrap_or(1))
 }

@@ -39,6 +39,8 @@ pub enum Origin {
     Crate,
     /// The prebuilt standard library, optimised.
     Prebuilt,
+    /// A C or C++ source, unoptimised.
+    C,
 }
 
 /// An instrumented module.
@@ -65,7 +67,7 @@ pub fn instrument(
     let module = Module::parse(&context, bitcode, name)?;
     let machine = Machine::new(&module)?;
     let map = program_map::collect(&context, &module, origin);
-    if origin == Origin::Crate {
+    if origin != Origin::Prebuilt {
         mark_inlining(&context, &module);
         machine.run(&module, CLEAN)?;
     }
@@ -76,7 +78,7 @@ pub fn instrument(
     machine.run(
         &module,
         match origin {
-            Origin::Crate => OPTIMIZE_CRATE,
+            Origin::Crate | Origin::C => OPTIMIZE_CRATE,
             Origin::Prebuilt => OPTIMIZE_PREBUILT,
         },
     )?;

@@ -18,7 +18,7 @@ const MEMBER: u16 = 0x0d;
 /// The map as JSON.
 pub(super) fn collect<'c>(context: &'c Context, module: &Module<'c>, origin: Origin) -> Vec<u8> {
     let mut map = ProgramMap::default();
-    if origin == Origin::Crate {
+    if origin != Origin::Prebuilt {
         let mut types = Types {
             context,
             names: HashMap::new(),
