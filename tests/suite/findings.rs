@@ -52,6 +52,21 @@ fn relaxed_publication_is_a_race() {
 }
 
 #[test]
+fn use_after_free_without_a_race() {
+    check("use-after-free");
+}
+
+#[test]
+fn double_free_by_two_owners() {
+    check("double-free");
+}
+
+#[test]
+fn out_of_bounds_by_one_writer_too_many() {
+    check("out-of-bounds");
+}
+
+#[test]
 fn panic_that_needs_one_preemption() {
     check("lost-update");
 }

@@ -157,6 +157,8 @@ pub mod conditions {
     pub const EXIT_IN_THREAD: u32 = 128;
     /// The machine offers no system call dispatch: executions are forked to be safe.
     pub const NO_DISPATCH: u32 = 256;
+    /// The program brings its own allocator, in whose place the runtime's heap stands.
+    pub const OTHER_ALLOCATOR: u32 = 512;
 }
 
 /// Why a plan ended.

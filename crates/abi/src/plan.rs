@@ -43,6 +43,8 @@ pub mod oracles {
     pub const RACE: u32 = 1;
     /// Also report races in which an access is volatile.
     pub const VOLATILE_RACE: u32 = 2;
+    /// Report use of freed memory, double frees and accesses beyond heap blocks.
+    pub const HEAP: u32 = 4;
 }
 
 /// Where scheduling points stand.

@@ -35,6 +35,8 @@ pub struct Options {
     pub granularity: Granularity,
     /// Which data races are reported.
     pub races: Races,
+    /// Whether errors on the heap are reported.
+    pub heap: bool,
     /// How executions are repeated.
     pub reexecution: Reexecution,
     /// Scheduling points after which an execution is continued fairly, and after ten times
@@ -70,6 +72,7 @@ impl Default for Options {
             jobs: 1,
             granularity: Granularity::Racy,
             races: Races::On,
+            heap: true,
             reexecution: Reexecution::Auto,
             max_points: 100_000,
             watchdog: Duration::from_secs(10),

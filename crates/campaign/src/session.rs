@@ -169,6 +169,7 @@ fn options_hash(options: &Options) -> u64 {
         options.seed.to_string(),
         format!("{:?}", options.granularity),
         format!("{:?}", options.races),
+        options.heap.to_string(),
         options.max_points.to_string(),
     ];
     stable_hash(&options.strategy, &parts)

@@ -42,6 +42,16 @@ pub(crate) fn run_turn(
 /// How many times as long as a serial run an interleaved one may be before it counts as long.
 const SLACK: u64 = 2;
 
+/// The oracles that the user wants.
+fn oracles_of(options: &Options) -> u32 {
+    let races = match options.races {
+        Races::Off => 0,
+        Races::On => oracles::RACE,
+        Races::All => oracles::RACE | oracles::VOLATILE_RACE,
+    };
+    races | if options.heap { oracles::HEAP } else { 0 }
+}
+
 /// A plan that came to nothing, and what that means for the test.
 pub(crate) type Ended<T> = Result<T, Verdict>;
 
@@ -107,11 +117,7 @@ impl TestRun<'_> {
             max_points: options
                 .max_points
                 .max(SLACK * self.course.tally.serial_points),
-            oracles: match options.races {
-                Races::Off => 0,
-                Races::On => oracles::RACE,
-                Races::All => oracles::RACE | oracles::VOLATILE_RACE,
-            },
+            oracles: oracles_of(options),
             granularity: options.granularity,
             reexecution: options.reexecution,
             racy: self.course.tally.racy.clone(),

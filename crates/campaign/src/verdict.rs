@@ -110,6 +110,10 @@ pub(crate) fn conditions_in_words(bits: u32) -> Vec<&'static str> {
             "this machine offers no system call dispatch, so every execution is a process of \
              its own, which is slow",
         ),
+        (
+            conditions::OTHER_ALLOCATOR,
+            "it brings its own allocator, in whose place Raddle's heap stood",
+        ),
     ]
     .into_iter()
     .filter(|(bit, _)| bits & bit != 0)

@@ -39,6 +39,9 @@ pub(crate) struct RunOptions {
     /// Which data races are reported [default: on]
     #[arg(long, env = "RADDLE_RACES")]
     pub races: Option<RaceChoice>,
+    /// Whether errors on the heap are reported [default: on]
+    #[arg(long, env = "RADDLE_HEAP")]
+    pub heap: Option<HeapChoice>,
     /// How the program is brought back to its start [default: auto]
     #[arg(long, env = "RADDLE_REEXECUTION")]
     pub reexecution: Option<Reexecution>,
@@ -92,6 +95,7 @@ impl RunOptions {
             build_jobs: self.build_jobs.or(file.build_jobs),
             granularity: self.granularity.or(file.granularity),
             races: self.races.or(file.races),
+            heap: self.heap.or(file.heap),
             reexecution: self.reexecution.or(file.reexecution),
             max_points: self.max_points.or(file.max_points),
             watchdog: self.watchdog.or(file.watchdog),
@@ -116,6 +120,9 @@ impl RunOptions {
             jobs: self.jobs.map_or_else(cores, |count| count.0),
             granularity: self.granularity.map_or(default.granularity, Into::into),
             races: self.races.map_or(default.races, Into::into),
+            heap: self
+                .heap
+                .map_or(default.heap, |choice| choice == HeapChoice::On),
             reexecution: self.reexecution.map_or(default.reexecution, Into::into),
             max_points: self.max_points.unwrap_or(default.max_points),
             watchdog: self.watchdog.map_or(default.watchdog, |time| time.0),
@@ -264,6 +271,16 @@ impl From<RaceChoice> for Races {
             RaceChoice::All => Self::All,
         }
     }
+}
+
+/// Whether errors on the heap are reported.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum HeapChoice {
+    /// Not
+    Off,
+    /// Use of freed memory, double frees, accesses beyond a block
+    On,
 }
 
 /// How the program is brought back to its start.

@@ -135,8 +135,9 @@ impl Execution {
         }
     }
 
-    /// Goes back to `start`, reusing all memory. Every field is named, so that none is forgotten.
-    pub fn restart(&mut self, start: &Self) {
+    /// Goes back to `start`, reusing all memory. Every field is named, so that none is
+    /// forgotten. The heap goes back only if its contents do.
+    pub fn restart(&mut self, start: &Self, with_heap: bool) {
         let Self {
             current,
             threads,
@@ -188,7 +189,9 @@ impl Execution {
         self.panics.clear();
         refill(&mut self.keys, keys);
         self.mappings.clear();
-        self.heap.restore(heap);
+        if with_heap {
+            self.heap.restore(heap);
+        }
         self.fair = false;
         self.check_at = 0;
         self.unseen_synchronisation = false;

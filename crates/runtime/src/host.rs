@@ -215,7 +215,7 @@ fn run_plan() -> PlanEnd {
             shared().family().longest.max(16)
         };
         let before = control.findings.load(Ordering::Relaxed);
-        prepare(plan.seed.wrapping_add(index), length);
+        prepare(mode, plan.seed.wrapping_add(index), length);
         let ended = match mode {
             Reexecution::Auto | Reexecution::Fork => run_in_child(),
             Reexecution::Loop | Reexecution::Snapshot => run_here(mode),
@@ -227,6 +227,7 @@ fn run_plan() -> PlanEnd {
                 while donor::count() < wanted.min(donor::MAX_DONORS) {
                     donor::create();
                 }
+                world().execution.restart(&HOST.get().start, true);
                 save_start();
                 continue;
             }
@@ -273,10 +274,11 @@ fn decided_mode(asked: Reexecution) -> Reexecution {
 }
 
 /// Sets everything up for an execution from the start.
-fn prepare(seed: u64, length: u64) {
+fn prepare(mode: Reexecution, seed: u64, length: u64) {
     let host = HOST.get();
     let world = world();
-    world.execution.restart(&host.start);
+    let with_heap = mode != Reexecution::Loop;
+    world.execution.restart(&host.start, with_heap);
     world.off = 0;
     host.test_return = None;
     crate::world::take_at_site();

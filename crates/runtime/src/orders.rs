@@ -20,6 +20,10 @@ pub struct Orders {
     pub max_points: u64,
     /// Detect data races.
     pub race: bool,
+    /// Watch the heap.
+    pub heap: bool,
+    /// Some oracle looks at every access.
+    pub watch: bool,
     /// Report races with volatile accesses.
     pub volatile_race: bool,
     /// Where scheduling points stand.
@@ -36,6 +40,8 @@ impl Orders {
             site_keys: false,
             max_points: u64::MAX,
             race: false,
+            heap: false,
+            watch: false,
             volatile_race: false,
             granularity: Granularity::Sync,
             record: false,
@@ -82,6 +88,8 @@ pub fn take(plan: &Plan) {
     orders.strategy = Some(strategy);
     orders.max_points = plan.max_points.max(1);
     orders.race = plan.oracles & oracles::RACE != 0;
+    orders.heap = plan.oracles & oracles::HEAP != 0;
+    orders.watch = orders.race || orders.heap;
     orders.volatile_race = plan.oracles & oracles::VOLATILE_RACE != 0;
     orders.granularity = match plan.granularity {
         0 => Granularity::Sync,

@@ -62,7 +62,7 @@ pub fn arm() {
     let mut flags = 0;
     if world.running && world.off == 0 {
         flags |= FLAG_SYNC;
-        if world.orders.race
+        if world.orders.watch
             || world.orders.record
             || world.orders.granularity == Granularity::Access
         {

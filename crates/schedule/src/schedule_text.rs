@@ -12,9 +12,10 @@ const GRANULARITIES: [(&str, Granularity); 3] = [
     ("racy", Granularity::Racy),
     ("access", Granularity::Access),
 ];
-const ORACLES: [(&str, u32); 2] = [
+const ORACLES: [(&str, u32); 3] = [
     ("race", oracles::RACE),
     ("volatile-race", oracles::VOLATILE_RACE),
+    ("heap", oracles::HEAP),
 ];
 
 pub fn write(schedule: &Schedule) -> String {

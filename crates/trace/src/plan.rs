@@ -43,7 +43,7 @@ impl Default for PlanRequest {
             executions: 1,
             max_points: 100_000,
             length: 0,
-            oracles: oracles::RACE,
+            oracles: oracles::RACE | oracles::HEAP,
             granularity: Granularity::Racy,
             reexecution: Reexecution::Auto,
             record: false,
@@ -176,7 +176,7 @@ mod tests {
         );
         assert_eq!(
             (plan.oracles, plan.granularity, plan.reexecution),
-            (1, 1, 0)
+            (oracles::RACE | oracles::HEAP, 1, 0)
         );
         assert_eq!((plan.record, plan.stop_at_first), (1, 0));
         assert_eq!((plan.thread_anchors, plan.switches, plan.racy), (1, 1, 1));

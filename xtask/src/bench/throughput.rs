@@ -52,7 +52,7 @@ pub fn run(report: &mut Report, tool: &Path, executions: u64, rounds: usize) -> 
             let names = [
                 "shuttle",
                 "Raddle, panic and deadlock",
-                "Raddle, data races too",
+                "Raddle, data races and heap too",
             ];
             let mut base = None;
             for (name, column) in names.iter().zip(columns) {
@@ -95,7 +95,7 @@ fn measure(
     tool: &Path,
     threads: u32,
     strategy: &str,
-    races: &str,
+    watched: &str,
     executions: u64,
 ) -> Result<Measurement> {
     let package = repository::root().join("xtask/bench/plain");
@@ -109,7 +109,9 @@ fn measure(
         "--strategy",
         strategy,
         "--races",
-        races,
+        watched,
+        "--heap",
+        watched,
         "-j",
         "1",
         "--message-format",

@@ -24,12 +24,14 @@ pub(super) fn words(event: &RawEvent, located: &Located, is_fault: bool) -> Stri
 /// Operations that say more than the function around them.
 fn has_own_words(operation: Operation) -> bool {
     use Operation::{
-        Exit, Join, LockAcquire, LockRelease, LockWant, Panic, Sleep, Spawn, Start, TestBegin,
-        TestEnd,
+        Alloc, Exit, Free, Join, LockAcquire, LockRelease, LockWant, Panic, Sleep, Spawn, Start,
+        TestBegin, TestEnd,
     };
     matches!(
         operation,
         Spawn
+            | Alloc
+            | Free
             | Join
             | Start
             | Exit
@@ -115,7 +117,8 @@ pub(super) fn noun(operation: Operation, len: u32) -> String {
     }
 }
 
-fn bytes(len: u32) -> String {
+/// "8 bytes".
+pub(super) fn bytes(len: u32) -> String {
     if len == 1 {
         "1 byte".to_owned()
     } else {

@@ -22,6 +22,9 @@ const LOOK_BACK: usize = 1 << 20;
 /// Events that are named; of more, the heaviest and latest.
 const NAMED: usize = 400;
 
+/// Weight of an event that a finding names without blaming it.
+const CONTEXT: u32 = 95;
+
 /// What a kind of finding wants to see.
 #[derive(Default)]
 pub(super) struct Interest {
@@ -33,6 +36,10 @@ pub(super) struct Interest {
     pub waiting: Vec<u16>,
     /// Show what several threads use, because it is not known what is at fault.
     pub shared: bool,
+    /// Events at fault, as indices in the recording.
+    pub events: Vec<usize>,
+    /// Other events that belong to the story, as indices in the recording.
+    pub context: Vec<usize>,
     pub(super) faults: Vec<(u16, SiteId)>,
 }
 
@@ -69,8 +76,12 @@ pub(super) fn lanes(
         return without_recording(locator, raw);
     }
     let end = end_of_story(raw, recording);
-    let events = &recording.events[end.saturating_sub(LOOK_BACK)..end];
-    let faults = fault_events(events, interest);
+    let start = end.saturating_sub(LOOK_BACK);
+    let events = &recording.events[start..end];
+    let in_view = |at: &usize| at.checked_sub(start).filter(|at| *at < events.len());
+    let mut faults = fault_events(events, interest);
+    faults.extend(interest.events.iter().filter_map(in_view));
+    let context: HashSet<usize> = interest.context.iter().filter_map(in_view).collect();
     let wanted_locks = locks_of(events, interest);
     let shared = if interest.shared {
         shared_addresses(events)
@@ -79,10 +90,11 @@ pub(super) fn lanes(
     };
     let mut weighed: Vec<(u32, usize)> = (0..events.len())
         .map(|at| {
-            (
-                weight(events, at, &faults, interest, &wanted_locks, &shared),
-                at,
-            )
+            let weight = match context.contains(&at) {
+                true => CONTEXT,
+                false => weight(events, at, &faults, interest, &wanted_locks, &shared),
+            };
+            (weight, at)
         })
         .filter(|&(weight, _)| weight > 0)
         .collect();
@@ -94,7 +106,8 @@ pub(super) fn lanes(
         let event = &events[at];
         let is_fault = faults.contains(&at);
         let located = locator.locate(event.site, recording.stack(event));
-        if located.user(true).is_none() || (!is_fault && is_noise(event, &located)) {
+        let is_noise = || !is_fault && !context.contains(&at) && is_noise(event, &located);
+        if located.user(true).is_none() || is_noise() {
             continue;
         }
         let step = LaneStep {

@@ -6,6 +6,7 @@
 
 mod action;
 mod deadlock;
+mod heap;
 mod lanes;
 mod locate;
 mod panic;
@@ -177,6 +178,9 @@ impl Explainer {
             Kind::DataRace => race::story(&mut self.locator, raw, recording),
             Kind::Deadlock => deadlock::story(&mut self.locator, raw, recording),
             Kind::Panic => panic::story(&mut self.locator, raw),
+            Kind::UseAfterFree | Kind::DoubleFree | Kind::OutOfBounds => {
+                heap::story(&mut self.locator, raw, recording)
+            }
             _ => trouble::story(&mut self.locator, raw),
         };
         let lanes = lanes::lanes(&mut self.locator, raw, recording, &story.interest);

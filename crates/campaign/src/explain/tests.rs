@@ -174,6 +174,83 @@ fn a_race_shows_both_accesses_with_their_stacks() {
 }
 
 #[test]
+fn a_use_after_free_shows_the_access_the_free_and_the_allocation() {
+    let mut raw = raw(Kind::UseAfterFree);
+    raw.detail = [0x900, 16];
+    raw.steps = vec![step(1, Operation::Read, 0x908, &[20])];
+    let recording = recording(&[
+        (0, Operation::Alloc, 0x900, 3),
+        (0, Operation::Free, 0x900, 4),
+        (0, Operation::Alloc, 0x900, 6),
+        (0, Operation::Alloc, 0xa00, 7),
+        (0, Operation::Free, 0x900, 9),
+        (0, Operation::Free, 0xa00, 10),
+        (1, Operation::Read, 0x908, 20),
+    ]);
+    let finding = explainer().explain(&target(), &raw, Some(&recording));
+    assert_eq!(
+        finding.title,
+        "`line_20` (src/lib.rs:20) reads memory that `line_9` (src/lib.rs:9) freed"
+    );
+    assert_eq!(
+        finding.cause,
+        "Thread 1 reads 4 bytes of a heap block of 16 bytes that the main thread freed before in \
+         `line_9` (src/lib.rs:9). It was allocated by the main thread in `line_6` (src/lib.rs:6)."
+    );
+    let headings: Vec<&str> = finding.stacks.iter().map(|s| s.heading.as_str()).collect();
+    assert_eq!(
+        headings,
+        [
+            "read of 4 bytes by thread 1",
+            "freed by the main thread",
+            "allocated by the main thread"
+        ]
+    );
+    assert_eq!(
+        rows(&finding),
+        [
+            (0, 6, "allocates 4 bytes", false),
+            (0, 9, "frees", true),
+            (1, 20, "reads 4 bytes", true),
+        ]
+    );
+}
+
+#[test]
+fn a_double_free_names_the_first_free() {
+    let mut raw = raw(Kind::DoubleFree);
+    raw.detail = [0x900, 16];
+    raw.steps = vec![step(1, Operation::Free, 0x900, &[20])];
+    let recording = recording(&[
+        (0, Operation::Free, 0x900, 9),
+        (1, Operation::Free, 0x900, 20),
+    ]);
+    let finding = explainer().explain(&target(), &raw, Some(&recording));
+    assert_eq!(
+        finding.title,
+        "`line_20` (src/lib.rs:20) frees memory that `line_9` (src/lib.rs:9) freed before"
+    );
+    let lines: Vec<u32> = finding.sites.iter().map(|place| place.line).collect();
+    assert_eq!(lines, [20, 9], "it was allocated before the recording");
+}
+
+#[test]
+fn an_access_out_of_bounds_tells_how_far() {
+    let mut raw = raw(Kind::OutOfBounds);
+    raw.detail = [0x900, 16];
+    for (address, words) in [
+        (0x8fc, "4 bytes before the start"),
+        (0x90e, "begins at offset 14 and runs over the end"),
+        (0x910, "right behind the end"),
+        (0x918, "8 bytes behind the end"),
+    ] {
+        raw.steps = vec![step(1, Operation::Write, address, &[20])];
+        let finding = explainer().explain(&target(), &raw, None);
+        assert!(finding.cause.contains(words), "{}", finding.cause);
+    }
+}
+
+#[test]
 fn a_deadlock_tells_who_waits_for_whom() {
     let mut raw = raw(Kind::Deadlock);
     raw.waits = vec![

@@ -1,4 +1,4 @@
-//! Crashes, livelocks and heap errors: one place, or one per thread.
+//! Crashes and livelocks: one place, or one per thread.
 
 use raddle_abi::finding::Kind;
 use raddle_trace::runner::{RawFinding, RawStep};
@@ -44,18 +44,6 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
                  without any of them getting on.",
                 raw.points
             ),
-        ),
-        Kind::UseAfterFree => (
-            format!("use of freed memory{at}"),
-            format!("{who} touches a heap block{at} that was freed before."),
-        ),
-        Kind::DoubleFree => (
-            format!("memory freed twice{at}"),
-            format!("{who} frees a heap block{at} that was freed before."),
-        ),
-        Kind::OutOfBounds => (
-            format!("access beyond a heap block{at}"),
-            format!("{who} touches memory{at} that is not part of the block."),
         ),
         kind => (format!("{}{at}", kind.word()), format!("{who} did it{at}.")),
     };

@@ -16,6 +16,8 @@ pub(super) struct Frame {
     /// Whether scheduling inside it is noise: thread start and exit, the test harness, and the
     /// spinning that comes before blocking.
     pub(super) is_quiet: bool,
+    /// Whether it only hands allocations on: whoever called it is the one to name.
+    pub(super) is_allocator: bool,
 }
 
 /// Source files of std and libtest whose operations are no scheduling points: their atomics
@@ -42,6 +44,9 @@ const QUIET_FUNCTIONS: &[&str] = &[
     "std::panicking::panic_count::",
     "std::sync::poison::Flag::",
 ];
+
+/// Where std's own allocator hands over to libc's.
+const ALLOCATOR: &str = "std/src/sys/alloc/";
 
 fn is_quiet_function(path: &str) -> bool {
     QUIET_FUNCTIONS
@@ -88,6 +93,7 @@ impl<'c> Frames<'c> {
         let frame = Rc::new(Frame {
             is_std: is_std_file(&file),
             is_quiet: is_quiet_file(&file) || is_quiet_function(&path),
+            is_allocator: is_std_file(&file) && file.contains(ALLOCATOR),
             path,
         });
         self.frames.insert(subprogram, Rc::clone(&frame));

@@ -74,6 +74,7 @@ impl<'m, 'c> Walker<'m, 'c> {
                 path: function_path(&symbol).unwrap_or_else(|| symbol.clone()),
                 is_std: false,
                 is_quiet: false,
+                is_allocator: false,
             }),
         };
         self.sites.begin_function(&symbol);
@@ -220,6 +221,10 @@ impl<'m, 'c> Walker<'m, 'c> {
         } else if let Some(block) = calls::block_access(&name) {
             self.block(body, point, block);
         } else if let Some(operation) = calls::announced(call, callee, &name) {
+            let is_memory = matches!(operation, Operation::Alloc | Operation::Free);
+            if is_memory && self.innermost(point).is_allocator {
+                return;
+            }
             let site = self.site(point, operation);
             self.hook(point, &hooks::AT, &[site]);
         }

@@ -33,6 +33,8 @@ pub mod errno {
     errors! { ESRCH = 3, EAGAIN = 11, ENOMEM = 12, EFAULT = 14, EBUSY = 16, EINVAL = 22, ENOSYS = 38, ETIMEDOUT = 110 }
 }
 
+/// Bytes of a page.
+pub const PAGE: usize = 4096;
 /// Readable.
 pub const PROT_READ: usize = 1;
 /// Readable and writable.

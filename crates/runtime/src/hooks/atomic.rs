@@ -3,7 +3,7 @@
 //! The order is: scheduling point, operation, oracles, record. Nothing else runs between the
 //! point and the operation, so the operation is atomic by construction.
 
-use super::{id, is_point, is_watched, note_site};
+use super::{id, is_point, is_watched, note_site, watch};
 use crate::oracles::race;
 use crate::oracles::shadow::access;
 use crate::record;
@@ -81,8 +81,15 @@ pub unsafe extern "C" fn __raddle_slow_load(
     // SAFETY: as the program's load.
     let value = unsafe { get(address, size) };
     after_atomic(site, address, value, false);
-    if is_watched() {
-        race::access(address, size as usize, access::ATOMIC, id(site));
+    if is_watched()
+        && watch(
+            Operation::AtomicLoad,
+            address,
+            size as usize,
+            access::ATOMIC,
+            site,
+        )
+    {
         race::load(address, order);
     }
     record::event(
@@ -113,13 +120,8 @@ pub unsafe extern "C" fn __raddle_slow_store(
         get(address, size) != old
     };
     after_atomic(site, address, value, changed);
-    if is_watched() {
-        race::access(
-            address,
-            size as usize,
-            access::ATOMIC | access::WRITE,
-            id(site),
-        );
+    let kind = access::ATOMIC | access::WRITE;
+    if is_watched() && watch(Operation::AtomicStore, address, size as usize, kind, site) {
         race::store(address, order);
     }
     record::event(
@@ -178,13 +180,8 @@ pub unsafe extern "C" fn __raddle_slow_rmw(
         (old, get(address, size) != old)
     };
     after_atomic(site, address, old, changed);
-    if is_watched() {
-        race::access(
-            address,
-            size as usize,
-            access::ATOMIC | access::WRITE,
-            id(site),
-        );
+    let kind = access::ATOMIC | access::WRITE;
+    if is_watched() && watch(Operation::AtomicRmw, address, size as usize, kind, site) {
         race::modify(address, order);
     }
     record::event(
@@ -221,26 +218,22 @@ pub unsafe extern "C" fn __raddle_slow_cas(
     };
     let changed = success && new << unused >> unused != old;
     after_atomic(site, address, old, changed);
-    let (success_order, failure_order) = (order & 0xff, order >> 8 & 0xff);
-    if is_watched() {
+    let (operation, order, kind) = if success {
+        (
+            Operation::AtomicRmw,
+            order & 0xff,
+            access::ATOMIC | access::WRITE,
+        )
+    } else {
+        (Operation::AtomicCas, order >> 8 & 0xff, access::ATOMIC)
+    };
+    if is_watched() && watch(operation, address, size as usize, kind, site) {
         if success {
-            race::access(
-                address,
-                size as usize,
-                access::ATOMIC | access::WRITE,
-                id(site),
-            );
-            race::modify(address, success_order);
+            race::modify(address, order);
         } else {
-            race::access(address, size as usize, access::ATOMIC, id(site));
-            race::load(address, failure_order);
+            race::load(address, order);
         }
     }
-    let (operation, order) = if success {
-        (Operation::AtomicRmw, success_order)
-    } else {
-        (Operation::AtomicCas, failure_order)
-    };
     record::event(operation, address as u64, old, size, order as u16, id(site));
     old
 }
@@ -249,7 +242,7 @@ pub unsafe extern "C" fn __raddle_slow_cas(
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_fence(order: u32, site: *const Site) {
     note_site(site);
-    if is_watched() {
+    if is_watched() && world().orders.race {
         race::fence(order);
     }
     record::event(Operation::Fence, 0, 0, 0, order as u16, id(site));

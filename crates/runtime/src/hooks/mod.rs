@@ -4,8 +4,9 @@ pub mod atomic;
 pub mod control;
 pub mod plain;
 
+use crate::oracles::{heap, race};
 use crate::world::world;
-use raddle_abi::site::{Site, SiteId, flags};
+use raddle_abi::site::{Operation, Site, SiteId, flags};
 
 fn id(site: *const Site) -> SiteId {
     site as usize as SiteId
@@ -24,7 +25,21 @@ fn is_point(site: *const Site) -> bool {
 #[inline(always)]
 fn is_watched() -> bool {
     let execution = &world().execution;
-    world().orders.race && execution.threads[execution.current].entered
+    world().orders.watch && execution.threads[execution.current].entered
+}
+
+/// Lets the oracles look at an access of a thread that is watched. True if the clocks of the
+/// race oracle want to know of it too.
+#[inline(always)]
+fn watch(operation: Operation, address: usize, len: usize, kind: u8, site: *const Site) -> bool {
+    let orders = &world().orders;
+    if orders.heap && !heap::may_touch(address, len) {
+        heap::touched(operation, address, len, id(site));
+    }
+    if orders.race {
+        race::access(address, len, kind, id(site));
+    }
+    orders.race
 }
 
 #[inline(always)]

@@ -1,8 +1,7 @@
 //! Plain and volatile accesses, which hooks announce before they happen.
 
-use super::{id, is_point, is_watched, note_site};
+use super::{id, is_point, is_watched, note_site, watch};
 use crate::global::Global;
-use crate::oracles::race;
 use crate::oracles::shadow::access;
 use crate::record;
 use crate::scheduler::{self, site_key};
@@ -39,7 +38,7 @@ fn plain(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
         scheduler::point(operation, write, address, id(site));
     }
     if is_watched() {
-        race::access(address, len, kind, id(site));
+        watch(operation, address, len, kind, site);
     }
     record::event(operation, address as u64, 0, len as u32, 0, id(site));
 }

@@ -1,16 +1,16 @@
 //! `malloc` and its family, on the heap of [`crate::heap`].
 
 use super::real;
-use crate::heap;
-use crate::oracles::race;
+use crate::heap::{self, granules, granules::Standing};
 use crate::oracles::shadow::access;
+use crate::oracles::{self, race};
 use crate::record;
 use crate::shared::shared;
 use crate::world::{take_at_site, world};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};
 use raddle_abi::control::conditions;
-use raddle_abi::site::Operation;
+use raddle_abi::site::{Operation, SiteId};
 
 static TAKEN_OVER: AtomicBool = AtomicBool::new(false);
 
@@ -26,13 +26,16 @@ fn ours() -> bool {
 }
 
 fn allocate(bytes: usize, alignment: usize) -> *mut c_void {
+    allocate_at(bytes, alignment, take_at_site())
+}
+
+fn allocate_at(bytes: usize, alignment: usize, site: SiteId) -> *mut c_void {
     let world = world();
     let Some(block) = heap::allocate(&mut world.execution.heap, bytes, alignment) else {
         shared().note_condition(conditions::HEAP_LIMIT);
         crate::syscalls::as_errno(crate::syscalls::error(crate::arch::errno::ENOMEM));
         return core::ptr::null_mut();
     };
-    let site = take_at_site();
     if world.running {
         record::event(
             Operation::Alloc,
@@ -46,13 +49,11 @@ fn allocate(bytes: usize, alignment: usize) -> *mut c_void {
     block as *mut c_void
 }
 
-fn release(block: usize) {
-    let world = world();
-    if heap::is_free(block) {
-        // The heap oracles judge this; here it must only do no harm.
+fn release(block: usize, site: SiteId) {
+    if !may_free(block, site) {
         return;
     }
-    let site = take_at_site();
+    let world = world();
     if world.running && world.off == 0 {
         let bytes = heap::size_of(block);
         let thread = &world.execution.threads[world.execution.current];
@@ -62,6 +63,27 @@ fn release(block: usize) {
         record::event(Operation::Free, block as u64, 0, bytes as u32, 0, site);
     }
     heap::free(&mut world.execution.heap, block);
+}
+
+/// Whether an address in the heap may be freed. One that was freed before is left alone where
+/// nobody watches; one that never was a block ends the program, as libc would.
+fn may_free(block: usize, site: SiteId) -> bool {
+    match granules::standing(block) {
+        Standing::Live => true,
+        Standing::Freed if oracles::heap::is_on() => oracles::heap::freed_again(block, site),
+        Standing::Freed => false,
+        Standing::None => {
+            const WORDS: &str = "free(): invalid pointer\n";
+            if world().running && world().off == 0 {
+                shared().note_output(WORDS.as_bytes());
+                oracles::crash::by_abort();
+            }
+            crate::own::say(format_args!("{WORDS}"));
+            // SAFETY: libc's own end of a program that frees what is no block.
+            unsafe { (real::functions().abort)() };
+            false
+        }
+    }
 }
 
 /// libc's `malloc`.
@@ -102,14 +124,19 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, bytes: usize) -> *mut c_voi
     if block.is_null() {
         return allocate(bytes, 16);
     }
+    let site = take_at_site();
+    // An error is told before anything is copied.
+    if !may_free(block as usize, site) {
+        return core::ptr::null_mut();
+    }
     let old = heap::size_of(block as usize);
-    let new = allocate(bytes, 16);
+    let new = allocate_at(bytes, 16, site);
     if !new.is_null() {
         // SAFETY: both blocks are at least that long.
         unsafe {
             core::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast::<u8>(), old.min(bytes))
         };
-        release(block as usize);
+        release(block as usize, site);
     }
     new
 }
@@ -121,7 +148,7 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
         return;
     }
     if heap::contains(block as usize) && ours() {
-        release(block as usize);
+        release(block as usize, take_at_site());
     } else {
         // SAFETY: libc's contract.
         unsafe { real::__libc_free(block) };
@@ -163,11 +190,46 @@ pub unsafe extern "C" fn posix_memalign(
     0
 }
 
+/// libc's `reallocarray`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn reallocarray(
+    block: *mut c_void,
+    count: usize,
+    bytes: usize,
+) -> *mut c_void {
+    match count.checked_mul(bytes) {
+        // SAFETY: libc's contract.
+        Some(total) => unsafe { realloc(block, total) },
+        None => {
+            crate::syscalls::as_errno(crate::syscalls::error(crate::arch::errno::ENOMEM));
+            core::ptr::null_mut()
+        }
+    }
+}
+
+/// libc's `valloc`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn valloc(bytes: usize) -> *mut c_void {
+    // SAFETY: libc's contract.
+    unsafe { memalign(crate::arch::PAGE, bytes) }
+}
+
+/// libc's `pvalloc`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn pvalloc(bytes: usize) -> *mut c_void {
+    // SAFETY: libc's contract.
+    unsafe { valloc(bytes.next_multiple_of(crate::arch::PAGE)) }
+}
+
 /// libc's `malloc_usable_size`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
     if heap::contains(block as usize) && ours() {
-        return heap::size_of(block as usize);
+        // As much as was asked for: what lies behind it is for nobody.
+        return match granules::standing(block as usize) {
+            Standing::Live => heap::size_of(block as usize),
+            _ => 0,
+        };
     }
     // SAFETY: libc's contract.
     unsafe { (real::functions().malloc_usable_size)(block) }

@@ -7,6 +7,7 @@
 pub mod clocks;
 pub mod crash;
 pub mod deadlock;
+pub mod heap;
 pub mod livelock;
 pub mod panic;
 pub mod race;

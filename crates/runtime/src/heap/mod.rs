@@ -1,9 +1,13 @@
 //! The program's heap: at a fixed address, the same in every execution.
 //!
 //! Freed blocks are kept back for a while before they are used again, so that addresses of
-//! freed memory stay recognisable. Sizes are kept beside the heap, not in it.
+//! freed memory stay recognisable. All that is known about blocks is kept beside the heap, not
+//! in it: a program that writes where it must not does no harm to the heap itself.
+
+pub mod granules;
 
 use crate::own;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where the heap stands.
 pub const BASE: usize = 0x10_0000_0000;
@@ -14,7 +18,7 @@ const KEPT_BACK: usize = 32 << 20;
 const GRANULE: usize = 16;
 const CLASSES: usize = 64 + 4 * 32;
 
-/// A queue of freed blocks of one size, linked through their first words.
+/// A queue of freed blocks of one size.
 #[derive(Clone, Copy)]
 struct Queue {
     head: usize,
@@ -45,6 +49,9 @@ impl HeapState {
 
     /// Takes over another state; queues are copied only where they differ.
     pub fn restore(&mut self, from: &Self) {
+        if self.top > from.top {
+            granules::clear(from.top, self.top);
+        }
         self.top = from.top;
         if self.changes != from.changes {
             self.queues = from.queues;
@@ -60,30 +67,23 @@ impl Default for HeapState {
     }
 }
 
-struct Sizes(core::sync::atomic::AtomicUsize);
+/// Size and successor of each block, in the words of its first two granules: the gap behind a
+/// block makes sure that it has two.
+static TABLE: AtomicUsize = AtomicUsize::new(0);
 
-/// Sizes of blocks, one word per granule.
-static SIZES: Sizes = Sizes(core::sync::atomic::AtomicUsize::new(0));
-
-impl Sizes {
-    fn place(&self, block: usize) -> *mut u64 {
-        let table = self.0.load(core::sync::atomic::Ordering::Relaxed);
-        (table + (block - BASE) / GRANULE * 8) as *mut u64
-    }
-
-    fn get(&self, block: usize) -> usize {
-        // SAFETY: the table covers the heap.
-        unsafe { *self.place(block) as usize }
-    }
-
-    fn set(&self, block: usize, size: usize) {
-        // SAFETY: the table covers the heap.
-        unsafe { *self.place(block) = size as u64 }
-    }
+fn words(block: usize) -> *mut [usize; 2] {
+    (TABLE.load(Ordering::Relaxed) + (block - BASE) / GRANULE * 8) as *mut [usize; 2]
 }
 
-/// Bit of a size entry: the block is free.
-const FREE: usize = 1 << 63;
+fn size_word(block: usize) -> &'static mut usize {
+    // SAFETY: the table covers the heap.
+    unsafe { &mut (*words(block))[0] }
+}
+
+fn next_word(block: usize) -> &'static mut usize {
+    // SAFETY: the table covers the heap.
+    unsafe { &mut (*words(block))[1] }
+}
 
 /// Maps the heap.
 pub fn set_up() {
@@ -103,10 +103,8 @@ pub fn set_up() {
         ));
         arch::exit_group(69);
     }
-    SIZES.0.store(
-        own::map(SIZE / GRANULE * 8),
-        core::sync::atomic::Ordering::Relaxed,
-    );
+    TABLE.store(own::map(SIZE / GRANULE * 8), Ordering::Relaxed);
+    granules::set_up();
 }
 
 /// Size class and rounded size of a request.
@@ -123,6 +121,11 @@ fn class_of(size: usize) -> (usize, usize) {
     ((64 + (power - 10) * 4 + quarter).min(CLASSES - 1), rounded)
 }
 
+/// Bytes behind a block that belong to none, so that what runs over its end is noticed.
+fn gap_behind(rounded: usize) -> usize {
+    ((rounded / 4) & !(GRANULE - 1)).clamp(GRANULE, 16 * GRANULE)
+}
+
 /// Whether an address lies in the heap.
 #[inline(always)]
 pub fn contains(address: usize) -> bool {
@@ -131,7 +134,7 @@ pub fn contains(address: usize) -> bool {
 
 /// A new block. `None` if the heap is full.
 pub fn allocate(state: &mut HeapState, size: usize, alignment: usize) -> Option<usize> {
-    if size > SIZE / 2 {
+    if size > SIZE / 2 || alignment > SIZE / 2 {
         return None;
     }
     let (class, rounded) = class_of(size);
@@ -140,8 +143,7 @@ pub fn allocate(state: &mut HeapState, size: usize, alignment: usize) -> Option<
     let block = if state.kept > KEPT_BACK && queue.head != 0 && queue.head.is_multiple_of(alignment)
     {
         let block = queue.head;
-        // SAFETY: a free block holds the address of the next one.
-        queue.head = unsafe { *(block as *const usize) };
+        queue.head = *next_word(block);
         state.kept -= rounded;
         state.changes += 1;
         // The next owner is not in a race with the last one: an allocator orders them.
@@ -149,58 +151,96 @@ pub fn allocate(state: &mut HeapState, size: usize, alignment: usize) -> Option<
         block
     } else {
         let block = (state.top + alignment - 1) & !(alignment - 1);
-        if block + rounded + GRANULE > BASE + SIZE {
+        let top = block + rounded + gap_behind(rounded);
+        if top > BASE + SIZE {
             return None;
         }
-        state.top = block + rounded + GRANULE;
+        state.top = top;
         block
     };
-    SIZES.set(block, size);
+    *size_word(block) = size;
+    granules::handed_out(block, size, rounded);
     Some(block)
 }
 
-/// Size of a live block.
+/// Size of a block, live or freed.
 pub fn size_of(block: usize) -> usize {
-    if contains(block) {
-        SIZES.get(block) & !FREE
-    } else {
-        0
-    }
+    *size_word(block)
 }
 
-/// The table of sizes for the used part of the heap: it belongs to the heap's contents.
-pub fn size_table(state: &HeapState) -> (usize, usize) {
-    (SIZES.place(BASE) as usize, SIZES.place(state.top) as usize)
+/// The tables for the used part of the heap: they belong to its contents.
+pub fn tables(state: &HeapState) -> [(usize, usize); 2] {
+    [
+        (words(BASE) as usize, words(state.top) as usize),
+        (granules::place(BASE), granules::place(state.top)),
+    ]
 }
 
-/// Whether a block is free already.
-pub fn is_free(block: usize) -> bool {
-    SIZES.get(block) & FREE != 0
-}
-
-/// Gives a block back.
+/// Gives a live block back. Its bytes stay as they are until the place is used again.
 pub fn free(state: &mut HeapState, block: usize) {
-    let size = SIZES.get(block);
-    let (class, rounded) = class_of(size & !FREE);
-    SIZES.set(block, size | FREE);
+    let (class, rounded) = class_of(size_of(block));
+    granules::freed(block, rounded);
+    *next_word(block) = 0;
     state.kept += rounded;
     state.changes += 1;
     let queue = &mut state.queues[class];
-    // SAFETY: the block belongs to the heap now.
-    unsafe {
-        *(block as *mut usize) = 0;
-        if queue.head == 0 {
-            queue.head = block;
-        } else {
-            *(queue.tail as *mut usize) = block;
-        }
+    if queue.head == 0 {
+        queue.head = block;
+    } else {
+        *next_word(queue.tail) = block;
     }
     queue.tail = block;
 }
 
 #[cfg(test)]
 mod tests {
-    use super::class_of;
+    use super::*;
+
+    /// Maps the heap for whichever test comes first.
+    pub(super) fn map() {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        ONCE.call_once(set_up);
+    }
+
+    #[test]
+    fn places_of_freed_blocks_are_used_again_when_enough_is_kept_back() {
+        map();
+        let mut state = HeapState::new();
+        state.top += SIZE / 4;
+        let start = state.clone();
+        let rounds = KEPT_BACK / (1 << 20) + 1;
+        let blocks: Vec<usize> = (0..rounds)
+            .map(|_| {
+                let block = allocate(&mut state, 1 << 20, 16).expect("there is room");
+                free(&mut state, block);
+                block
+            })
+            .collect();
+        let again = allocate(&mut state, (1 << 20) - 5, 16).expect("there is room");
+        assert_eq!(again, blocks[0], "the one that was freed first");
+        assert!(granules::may_touch(again, (1 << 20) - 5));
+        assert!(!granules::may_touch(blocks[1], 1));
+        assert!(blocks.windows(2).all(|pair| pair[0] < pair[1]));
+        state.restore(&start);
+        assert_eq!(granules::standing(again), granules::Standing::None);
+        assert_eq!(allocate(&mut state, 1 << 20, 16), Some(blocks[0]));
+    }
+
+    #[test]
+    fn writes_to_freed_memory_do_no_harm_to_the_heap() {
+        map();
+        let mut state = HeapState::new();
+        state.top += SIZE / 8;
+        let blocks = [(); 3].map(|()| allocate(&mut state, 24, 16).expect("there is room"));
+        for block in blocks {
+            free(&mut state, block);
+            // SAFETY: the heap is mapped, whoever owns the block.
+            unsafe { core::ptr::write_bytes(block as *mut u8, 0xff, 24) };
+        }
+        state.kept = KEPT_BACK + 1024;
+        let again = [(); 3].map(|()| allocate(&mut state, 24, 16).expect("there is room"));
+        assert_eq!(again, blocks);
+    }
 
     #[test]
     fn classes_grow_with_sizes_and_hold_them() {
