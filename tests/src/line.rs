@@ -103,6 +103,8 @@ pub struct TestLine {
     pub why: Option<String>,
     /// Executions.
     pub executions: u64,
+    /// What carried its threads.
+    pub carrier: String,
     /// Equal for equal seed, plan and binary.
     pub hash: String,
 }

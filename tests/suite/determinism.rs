@@ -1,4 +1,4 @@
-//! Same seed, same plan, same binary: same trace hash, in every process.
+//! Same seed, same plan, same binary: same trace hash, in every process and on every carrier.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use raddle_e2e::{Fixture, seeds};
 /// Hash and number of executions of every test.
 type Hashes = BTreeMap<String, (String, u64)>;
 
-fn hashes(fixture: &Fixture, code: i32, seed: u64) -> Hashes {
+fn hashes(fixture: &Fixture, code: i32, seed: u64, carrier: &str) -> Hashes {
     let (seed, executions) = (seed.to_string(), seeds().to_string());
     let options = [
         "test",
@@ -17,8 +17,13 @@ fn hashes(fixture: &Fixture, code: i32, seed: u64) -> Hashes {
         &executions,
         "--time",
         "300s",
+        "--carrier",
+        carrier,
     ];
     let run = fixture.check(&options, code);
+    for test in run.tests() {
+        assert_eq!(test.carrier, carrier, "{}", test.test);
+    }
     let explored = run
         .tests()
         .into_iter()
@@ -30,7 +35,7 @@ fn hashes(fixture: &Fixture, code: i32, seed: u64) -> Hashes {
 
 fn check(example: &str, code: i32) {
     let fixture = Fixture::example(example);
-    let first = hashes(&fixture, code, 7);
+    let first = hashes(&fixture, code, 7, "fiber");
     assert!(!first.is_empty());
     for (test, (hash, executions)) in &first {
         assert_ne!(hash.trim_matches('0'), "", "{test} has no hash");
@@ -39,11 +44,11 @@ fn check(example: &str, code: i32) {
             "{test}: {executions}"
         );
     }
-    for _ in 0..2 {
-        assert_eq!(hashes(&fixture, code, 7), first);
+    for carrier in ["fiber", "os"] {
+        assert_eq!(hashes(&fixture, code, 7, carrier), first, "{carrier}");
     }
     assert_ne!(
-        hashes(&fixture, code, 8_000_000),
+        hashes(&fixture, code, 8_000_000, "fiber"),
         first,
         "the seed makes a difference"
     );

@@ -63,6 +63,9 @@ pub struct Control {
     pub end: AtomicU32,
     /// How executions are repeated (a number of [`crate::plan::Reexecution`], never auto once decided).
     pub reexecution: AtomicU32,
+    /// What carries logical threads (a number of [`crate::plan::Carrier`]): written by the tool
+    /// as it wants it, by the worker as it is.
+    pub carrier: AtomicU32,
     /// Executions finished, over all plans.
     pub executions: AtomicU64,
     /// Scheduling points passed, over all plans; also the watchdog's heartbeat.

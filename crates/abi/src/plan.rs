@@ -95,6 +95,38 @@ impl Reexecution {
     }
 }
 
+/// What carries logical threads.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// Fibers where the machine allows it.
+    Auto = 0,
+    /// All on one OS thread.
+    Fiber = 1,
+    /// Each on an OS thread of its own.
+    Os = 2,
+}
+
+impl Carrier {
+    /// The carrier with this number; unknown numbers mean [`Carrier::Auto`].
+    pub const fn from_number(number: u32) -> Self {
+        match number {
+            1 => Self::Fiber,
+            2 => Self::Os,
+            _ => Self::Auto,
+        }
+    }
+
+    /// The word used in flags and reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Fiber => "fiber",
+            Self::Os => "os",
+        }
+    }
+}
+
 /// Names a thread of a stored schedule: the `occurrence`-th thread that `parent` started at
 /// the site with `site_key`. Thread 0 is the test's own and needs no anchor.
 #[repr(C)]

@@ -16,7 +16,7 @@ use raddle_abi::control::{
     EVENTS_SIZE, FINDINGS_OFFSET, FINDINGS_SIZE, OUTPUT_OFFSET, OUTPUT_SIZE, PLAN_OFFSET,
     PLAN_SIZE, STACKS_OFFSET, STACKS_SIZE,
 };
-use raddle_abi::plan::Decision;
+use raddle_abi::plan::{Carrier, Decision};
 use raddle_abi::record::RawEvent;
 
 /// A shared memory, mapped here and inherited by one worker.
@@ -31,7 +31,7 @@ unsafe impl Send for SharedMemory {}
 
 impl SharedMemory {
     /// Creates and initialises a memory; `target` is a number of [`raddle_abi::control::target`].
-    pub fn create(target: u32) -> io::Result<Self> {
+    pub fn create(target: u32, carrier: Carrier) -> io::Result<Self> {
         // SAFETY: the name is NUL-terminated; the call touches nothing else.
         let fd = unsafe { libc::memfd_create(c"raddle".as_ptr(), libc::MFD_CLOEXEC) };
         if fd < 0 {
@@ -62,6 +62,7 @@ impl SharedMemory {
             (*header).magic = CONTROL_MAGIC;
             (*header).version = ABI_VERSION;
             (*header).target = target;
+            (*header).carrier = AtomicU32::new(carrier as u32);
         }
         Ok(Self { file, base })
     }
@@ -218,7 +219,7 @@ mod tests {
 
     #[test]
     fn lengths_beyond_their_areas_are_clamped() {
-        let memory = SharedMemory::create(0).unwrap();
+        let memory = SharedMemory::create(0, Carrier::Auto).unwrap();
         let header = memory.header();
         for counter in [&header.findings, &header.output, &header.decisions] {
             counter.store(u32::MAX, Ordering::Relaxed);
@@ -233,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_numbered_and_waited_for() {
-        let mut memory = SharedMemory::create(0).unwrap();
+        let mut memory = SharedMemory::create(0, Carrier::Auto).unwrap();
         let number = memory.send_plan(&[1, 2, 3]).unwrap();
         assert_eq!(number, 1);
         assert!(!memory.wait(number, Duration::from_millis(1)));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use raddle_abi::plan::Reexecution;
+use raddle_abi::plan::{Carrier, Reexecution};
 use raddle_trace::runner::Outcome;
 
 use crate::Verdict;
@@ -27,6 +27,8 @@ pub(crate) struct Course {
     pub serial: SerialRuns,
     /// How executions are repeated.
     pub reexecution: Reexecution,
+    /// What carries its threads.
+    pub carrier: Carrier,
     /// Decides how many executions the next plan has.
     pub batch: Batch,
     /// Whether exploring it further makes no sense.
@@ -52,6 +54,7 @@ impl Course {
             tally: TestState::default(),
             serial: SerialRuns::default(),
             reexecution: Reexecution::Auto,
+            carrier: Carrier::Auto,
             batch: Batch::default(),
             is_given_up: false,
             occurrences: [0; 16],
@@ -72,6 +75,9 @@ impl Course {
         self.syscalls.clone_from(&outcome.syscalls);
         if outcome.reexecution != Reexecution::Auto {
             self.reexecution = outcome.reexecution;
+        }
+        if outcome.carrier != Carrier::Auto {
+            self.carrier = outcome.carrier;
         }
         for (sum, count) in self.occurrences.iter_mut().zip(outcome.occurrences) {
             *sum += count;

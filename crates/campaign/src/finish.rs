@@ -29,6 +29,7 @@ pub(crate) fn finish(
         cut: course.tally.cut,
         threads: course.tally.threads,
         reexecution: course.reexecution.word(),
+        carrier: course.carrier.word(),
         hash: course.tally.hash,
         seconds: course.spent.as_secs_f64(),
         findings: course.tally.findings,

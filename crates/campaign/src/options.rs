@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use raddle_abi::plan::{Granularity, Reexecution};
+use raddle_abi::plan::{Carrier, Granularity, Reexecution};
 
 use crate::IgnoreRule;
 
@@ -39,6 +39,8 @@ pub struct Options {
     pub heap: bool,
     /// How executions are repeated.
     pub reexecution: Reexecution,
+    /// What carries logical threads.
+    pub carrier: Carrier,
     /// Scheduling points after which an execution is continued fairly, and after ten times
     /// as many ended.
     pub max_points: u64,
@@ -74,6 +76,7 @@ impl Default for Options {
             races: Races::On,
             heap: true,
             reexecution: Reexecution::Auto,
+            carrier: Carrier::Auto,
             max_points: 100_000,
             watchdog: Duration::from_secs(10),
             start_up: Duration::from_secs(60),

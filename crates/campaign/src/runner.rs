@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use raddle_abi::control::{Control, PlanEnd, stage};
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::Reexecution;
+use raddle_abi::plan::{Carrier, Reexecution};
 use raddle_trace::decode;
 use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner, RunnerError};
 
@@ -23,7 +23,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// How long a worker may take to stop when asked.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// Limits of a worker.
+/// What a worker may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Time without any scheduling point.
@@ -32,6 +32,8 @@ pub(crate) struct Limits {
     pub start_up: Duration,
     /// Private resident bytes.
     pub memory: u64,
+    /// What carries its logical threads.
+    pub carrier: Carrier,
 }
 
 impl From<&Options> for Limits {
@@ -40,6 +42,7 @@ impl From<&Options> for Limits {
             watchdog: options.watchdog,
             start_up: options.start_up,
             memory: options.memory,
+            carrier: options.carrier,
         }
     }
 }
@@ -107,7 +110,7 @@ impl<'a> ProcessRunner<'a> {
     }
 
     fn start(&self) -> Result<Worker, RunnerError> {
-        Worker::start(self.target).map_err(|error| match error {
+        Worker::start(self.target, self.limits.carrier).map_err(|error| match error {
             Error::Start { source, .. } => RunnerError::Start {
                 program: self.program(),
                 source,
@@ -274,6 +277,7 @@ fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
         plan_hash: header.plan_hash.load(Ordering::Relaxed),
         exit_code: header.exit_code.load(Ordering::Relaxed),
         reexecution: Reexecution::from_number(header.reexecution.load(Ordering::Relaxed)),
+        carrier: Carrier::from_number(header.carrier.load(Ordering::Relaxed)),
         findings: decode::findings(&memory.findings()).findings,
         occurrences: std::array::from_fn(|kind| {
             after.occurrences[kind].saturating_sub(before.occurrences[kind])

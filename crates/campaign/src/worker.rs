@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use raddle_abi::plan::Carrier;
 use raddle_abi::{control, env};
 
 use crate::capture::Capture;
@@ -29,12 +30,12 @@ pub(crate) struct Worker {
 impl Worker {
     /// Starts a worker on `target`. It must be dropped by the thread that started it: the
     /// kernel kills the worker when that thread ends, so that no death of ours leaves orphans.
-    pub fn start(target: &Target) -> Result<Self, Error> {
+    pub fn start(target: &Target, carrier: Carrier) -> Result<Self, Error> {
         let number = match target.kind {
             TargetKind::Test => control::target::TEST,
             TargetKind::Main => control::target::MAIN,
         };
-        let memory = SharedMemory::create(number).map_err(Error::SharedMemory)?;
+        let memory = SharedMemory::create(number, carrier).map_err(Error::SharedMemory)?;
         let mut child = command(target, memory.descriptor())
             .spawn()
             .map_err(|source| Error::Start {

@@ -32,7 +32,7 @@ fn processor() -> Check {
             "fast thread switches (FSGSBASE)",
         )
     } else {
-        let text = "no FSGSBASE: thread switches go through the kernel and are slower";
+        let text = "no FSGSBASE: threads run on OS threads (`--carrier os`), which is slower";
         check("processor", CheckResult::Limited, text)
     }
 }

@@ -45,6 +45,9 @@ pub(crate) struct RunOptions {
     /// How the program is brought back to its start [default: auto]
     #[arg(long, env = "RADDLE_REEXECUTION")]
     pub reexecution: Option<Reexecution>,
+    /// What runs the program's threads [default: auto]
+    #[arg(long, env = "RADDLE_CARRIER")]
+    pub carrier: Option<Carrier>,
     /// Scheduling points after which an execution counts as too long [default: 100000]
     #[arg(long, value_name = "N", env = "RADDLE_MAX_POINTS", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_points: Option<u64>,
@@ -97,6 +100,7 @@ impl RunOptions {
             races: self.races.or(file.races),
             heap: self.heap.or(file.heap),
             reexecution: self.reexecution.or(file.reexecution),
+            carrier: self.carrier.or(file.carrier),
             max_points: self.max_points.or(file.max_points),
             watchdog: self.watchdog.or(file.watchdog),
             memory: self.memory.or(file.memory),
@@ -124,6 +128,7 @@ impl RunOptions {
                 .heap
                 .map_or(default.heap, |choice| choice == HeapChoice::On),
             reexecution: self.reexecution.map_or(default.reexecution, Into::into),
+            carrier: self.carrier.map_or(default.carrier, Into::into),
             max_points: self.max_points.unwrap_or(default.max_points),
             watchdog: self.watchdog.map_or(default.watchdog, |time| time.0),
             memory: self
@@ -304,6 +309,28 @@ impl From<Reexecution> for plan::Reexecution {
             Reexecution::Loop => Self::Loop,
             Reexecution::Snapshot => Self::Snapshot,
             Reexecution::Fork => Self::Fork,
+        }
+    }
+}
+
+/// What runs the program's threads.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Carrier {
+    /// Fibers where the machine allows it
+    Auto,
+    /// All on one thread of the operating system, which is fast
+    Fiber,
+    /// Each on a thread of the operating system, one at a time
+    Os,
+}
+
+impl From<Carrier> for plan::Carrier {
+    fn from(carrier: Carrier) -> Self {
+        match carrier {
+            Carrier::Auto => Self::Auto,
+            Carrier::Fiber => Self::Fiber,
+            Carrier::Os => Self::Os,
         }
     }
 }

@@ -96,6 +96,7 @@ fn tests() -> Vec<TestResult> {
         cut: if name == "tests::publishes" { 990 } else { 0 },
         threads: 2,
         reexecution: "snapshot",
+        carrier: "fiber",
         hash: 0x0123_4567_89ab_cdef,
         seconds: 0.5,
         findings: Vec::new(),

@@ -108,12 +108,13 @@ impl<O: Write, E: Write> Terminal<O, E> {
             verdict => (&self.styles.warn, verdict.word()),
         };
         let line = format!(
-            "{:>15} {} {} ({}, {} threads at most, {}, {:.2} s)\n",
+            "{:>15} {} {} ({}, {} threads at most, {} carrier, {}, {:.2} s)\n",
             style.apply_to(verdict),
             test.target,
             test.test,
             count(test.executions, "execution"),
             test.threads,
+            test.carrier,
             test.reexecution,
             test.seconds,
         );

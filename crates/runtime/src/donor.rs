@@ -2,11 +2,13 @@
 //!
 //! A donor is a real thread that was created once, so that glibc made a legitimate thread
 //! control block and thread-local storage for it, and that sleeps for ever. A fiber runs on
-//! the donor's stack with the donor's FS base. Stacks stand at fixed addresses.
+//! the donor's stack with the donor's FS base, or, with the `os` carrier, the donor itself
+//! does. Stacks stand at fixed addresses.
 
 use crate::arch::{self, nr};
+use crate::carrier;
 use crate::global::Global;
-use crate::interpose::real;
+use crate::interpose::{real, signals};
 use crate::own;
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -23,6 +25,7 @@ const ATTRIBUTE_BYTES: usize = 64;
 
 /// A sleeping thread.
 pub struct Donor {
+    number: usize,
     fs: usize,
     /// Stack pointer of its sleep: a fiber uses the stack below, storage stands above.
     frame: usize,
@@ -87,16 +90,21 @@ extern "C" fn sleep_for_ever(donor: *mut c_void) -> *mut c_void {
     let donor = unsafe { &mut *donor.cast::<Donor>() };
     donor.fs = arch::fs_base();
     donor.frame = arch::stack_pointer();
-    let all = u64::MAX;
     let word = &raw const donor.born as usize;
-    // SAFETY: blocks all signals, so that they go to the carrier; then sleeps.
-    unsafe {
-        arch::syscall(nr::RT_SIGPROCMASK, [0, &raw const all as usize, 0, 8, 0, 0]);
+    let is_born = || {
         donor.born.store(1, Ordering::Release);
-        arch::syscall(nr::FUTEX, [word, 129, 1, 0, 0, 0]);
-        loop {
-            arch::syscall(nr::FUTEX, [word, 128, 1, 0, 0, 0]);
-        }
+        // SAFETY: a word that is never freed.
+        unsafe { arch::syscall(nr::FUTEX, [word, 129, 1, 0, 0, 0]) };
+    };
+    signals::leave_to_main_thread();
+    if carrier::is_os() {
+        // SAFETY: seats and donors are made together, and this thread has nothing else to do.
+        unsafe { carrier::serve(donor.number + 1, is_born) };
+    }
+    is_born();
+    loop {
+        // SAFETY: sleeps.
+        unsafe { arch::syscall(nr::FUTEX, [word, 128, 1, 0, 0, 0]) };
     }
 }
 
@@ -111,8 +119,13 @@ pub fn create() {
     }
     // Stack 0 is the first thread's.
     let (low, high) = map_stack(donors.len() + 1);
+    if carrier::is_os() {
+        carrier::add_seat();
+    }
     // Never freed: the thread that sleeps on it never ends.
+    let number = donors.len();
     donors.push(alloc::boxed::Box::leak(alloc::boxed::Box::new(Donor {
+        number,
         fs: 0,
         frame: 0,
         pthread: 0,

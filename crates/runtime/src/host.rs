@@ -2,6 +2,7 @@
 //! through the tool's plans, execution by execution.
 
 use crate::arch::{self, nr};
+use crate::carrier;
 use crate::donor;
 pub use crate::end::End;
 use crate::execution::Execution;
@@ -16,7 +17,7 @@ use crate::thread::Thread;
 use crate::world::{arm, world};
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{PLAN_OFFSET, PlanEnd, conditions, stage, target};
-use raddle_abi::plan::{Plan, Reexecution};
+use raddle_abi::plan::{Carrier, Plan, Reexecution};
 
 /// Donors that exist from the start.
 const FIRST_DONORS: usize = 8;
@@ -59,7 +60,7 @@ pub fn end(end: End) -> ! {
     let world = world();
     let mut abandoned = 0;
     // SAFETY: the host was switched out in `resume`.
-    unsafe { arch::switch_fiber(&mut abandoned, world.host_sp, world.host_fs) };
+    unsafe { carrier::switch(&mut abandoned, world.host_sp, world.host_fs, carrier::MAIN) };
     unreachable!("an ended execution was resumed")
 }
 
@@ -72,7 +73,7 @@ pub fn start_reached(frame: usize) {
     let current = world.execution.current;
     let save: *mut usize = &mut world.execution.threads[current].sp;
     // SAFETY: the host was switched out in `resume`.
-    unsafe { arch::switch_fiber(save, world.host_sp, world.host_fs) };
+    unsafe { carrier::switch(save, world.host_sp, world.host_fs, carrier::MAIN) };
 }
 
 /// The test function has returned, with this first word of its result.
@@ -107,11 +108,11 @@ extern "C" fn run_main(_: usize) -> ! {
 fn resume() -> End {
     let world = world();
     let thread = &world.execution.threads[world.execution.current];
-    let (sp, fs) = (thread.sp, thread.fs);
+    let (sp, fs, seat) = (thread.sp, thread.fs, thread.seat());
     syscalls::watch(true);
     arm();
     // SAFETY: the fiber was prepared or switched out.
-    unsafe { arch::switch_fiber(&mut world.host_sp, sp, fs) };
+    unsafe { carrier::switch(&mut world.host_sp, sp, fs, seat) };
     world.running = false;
     arm();
     syscalls::watch(false);
@@ -124,6 +125,9 @@ pub fn run_program(main: usize, argc: i32, argv: usize, envp: usize) -> ! {
     host.main = (main, argc, argv, envp);
     let control = shared().control();
     control.stage.store(stage::STARTING, Ordering::Release);
+    let asked = Carrier::from_number(control.carrier.load(Ordering::Relaxed));
+    let chosen = carrier::choose(asked);
+    control.carrier.store(chosen as u32, Ordering::Relaxed);
     for _ in 0..FIRST_DONORS {
         donor::create();
     }
@@ -350,6 +354,7 @@ fn run_in_child() -> End {
             )
         };
         syscalls::set_up();
+        carrier::revive();
         world().running = true;
         let ended = resume();
         if ended != End::Crashed {

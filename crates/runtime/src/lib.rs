@@ -19,6 +19,7 @@
 extern crate alloc;
 
 pub mod arch;
+pub mod carrier;
 pub mod clock;
 pub mod donor;
 pub mod end;

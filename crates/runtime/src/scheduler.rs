@@ -4,7 +4,7 @@
 //! is not the default of [`default_pick`], the decision is noted down in the shared memory,
 //! so that the schedule survives any crash.
 
-use crate::arch;
+use crate::carrier;
 use crate::clock;
 use crate::host;
 use crate::oracles::{deadlock, livelock};
@@ -166,7 +166,7 @@ fn switch_to(next: usize) {
     let target = &execution.threads[next];
     // SAFETY: `target` was saved by a switch, or prepared at its creation. `threads` may move
     // while other fibers run, but `save` is written before anything else happens.
-    unsafe { arch::switch_fiber(save, target.sp, target.fs) };
+    unsafe { carrier::switch(save, target.sp, target.fs, target.seat()) };
 }
 
 /// Blocks the running thread until somebody wakes it. True if its time ran out instead.

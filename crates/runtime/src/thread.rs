@@ -181,6 +181,13 @@ impl Thread {
             panics: 0,
         }
     }
+
+    /// The seat of the OS thread that its storage belongs to.
+    #[inline(always)]
+    pub const fn seat(&self) -> usize {
+        // The first thread has no donor.
+        self.donor.wrapping_add(1)
+    }
 }
 
 impl Default for Thread {

@@ -2,7 +2,7 @@
 
 use raddle_abi::control::PlanEnd;
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::{Decision, Reexecution};
+use raddle_abi::plan::{Carrier, Decision, Reexecution};
 use raddle_abi::record::RawEvent;
 use raddle_abi::site::{Operation, SiteId};
 
@@ -33,6 +33,8 @@ pub struct Outcome {
     pub exit_code: u32,
     /// How executions were repeated.
     pub reexecution: Reexecution,
+    /// What carried logical threads.
+    pub carrier: Carrier,
     /// New findings, in order.
     pub findings: Vec<RawFinding>,
     /// Times each kind of finding occurred, duplicates included, by number of [`Kind`].
@@ -68,6 +70,7 @@ impl Default for Outcome {
             plan_hash: 0,
             exit_code: 0,
             reexecution: Reexecution::Auto,
+            carrier: Carrier::Auto,
             findings: Vec::new(),
             occurrences: [0; 16],
             recording: None,

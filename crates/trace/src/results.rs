@@ -23,6 +23,8 @@ pub struct TestResult {
     pub threads: u32,
     /// How executions were repeated.
     pub reexecution: &'static str,
+    /// What carried its threads.
+    pub carrier: &'static str,
     /// Hash over the trace hashes of all explored executions, in order: equal for equal
     /// seed, plan and binary.
     pub hash: u64,

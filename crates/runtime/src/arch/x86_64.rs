@@ -56,6 +56,68 @@ pub unsafe extern "C" fn switch_fiber(save: *mut usize, to_sp: usize, to_fs: usi
     )
 }
 
+/// Like [`switch_fiber`], on the same OS thread and so with the same thread-local storage.
+///
+/// # Safety
+/// `to_sp` was saved by one of the two or made by [`prepare_stack`].
+#[unsafe(naked)]
+pub unsafe extern "C" fn switch_stack(save: *mut usize, to_sp: usize) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "mov [rdi], rsp",
+        "mov rsp, rsi",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret"
+    )
+}
+
+/// Memory, files, descriptors, handlers and semaphore adjustments are shared; a thread of the
+/// same process, with storage of its own.
+const THREAD_FLAGS: usize = 0x100 | 0x200 | 0x400 | 0x800 | 0x1_0000 | 0x4_0000 | 0x8_0000;
+
+/// Starts an OS thread without libc, which calls `start(argument)` on a stack that ends at
+/// `top`. Returns its number or a negative error.
+///
+/// # Safety
+/// Stack and thread-local storage (`fs`) are used by nobody else.
+pub unsafe fn start_thread(
+    top: usize,
+    fs: usize,
+    start: extern "C" fn(usize) -> !,
+    argument: usize,
+) -> isize {
+    let top = (top - 64) & !15;
+    let result: isize;
+    // SAFETY: the new thread starts after the instruction with `top` as stack pointer and all
+    // other registers as here, and never comes back from the call.
+    unsafe {
+        asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "xor ebp, ebp",
+            "mov rdi, r12",
+            "call r13",
+            "ud2",
+            "2:",
+            inlateout("rax") nr::CLONE as isize => result, in("rdi") THREAD_FLAGS, in("rsi") top,
+            in("rdx") 0, in("r10") 0, in("r8") fs, in("r12") argument, in("r13") start,
+            lateout("rcx") _, lateout("r11") _,
+        );
+    }
+    result
+}
+
 /// Offset from a switched-out fiber's stack pointer to its saved frame pointer.
 const SAVED_FRAME_POINTER: usize = 40;
 
@@ -102,9 +164,16 @@ pub unsafe fn prepare_stack(
 #[inline(always)]
 pub fn fs_base() -> usize {
     let base: usize;
-    // SAFETY: reads a register; the machine was checked for FSGSBASE by the tool.
-    unsafe { asm!("rdfsbase {}", out(reg) base, options(nomem, nostack)) };
+    // SAFETY: the thread control block begins with its own address.
+    unsafe { asm!("mov {}, fs:[0]", out(reg) base, options(nomem, nostack)) };
     base
+}
+
+/// Whether user code may set the FS base (bit 1 of `AT_HWCAP2`).
+pub fn can_set_fs_base() -> bool {
+    const AT_HWCAP2: usize = 26;
+    // SAFETY: a function of libc without conditions.
+    unsafe { crate::interpose::real::getauxval(AT_HWCAP2) & 2 != 0 }
 }
 
 /// The frame pointer of the calling function.

@@ -20,6 +20,8 @@ unsafe extern "C" {
     /// libc's.
     pub fn pthread_setspecific(key: u32, value: *const c_void) -> i32;
     /// libc's.
+    pub fn getauxval(kind: usize) -> usize;
+    /// libc's.
     pub fn getenv(name: *const c_char) -> *const c_char;
     /// libc's own allocator.
     pub fn __libc_malloc(bytes: usize) -> *mut c_void;

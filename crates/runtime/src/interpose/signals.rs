@@ -24,9 +24,30 @@ const ACTION_WORDS: usize = 19;
 /// The program's handlers, by signal.
 static HANDLERS: Global<[usize; 65]> = Global::new([0; 65]);
 
+/// Gives the calling OS thread a stack for handlers.
+pub fn use_alternate_stack() {
+    let stack = [own::map(ALTERNATE_STACK), 0, ALTERNATE_STACK];
+    // SAFETY: a valid structure.
+    unsafe { arch::syscall(nr::SIGALTSTACK, [stack.as_ptr() as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Blocks all signals in the calling OS thread but those that its own instructions cause, so
+/// that the others go to the first OS thread.
+pub fn leave_to_main_thread() {
+    let caused = FATAL.iter().chain(&[signal::SIGSYS]);
+    let mask = caused.fold(u64::MAX, |mask, number| mask & !(1 << (number - 1)));
+    // SAFETY: a valid mask.
+    unsafe {
+        arch::syscall(
+            nr::RT_SIGPROCMASK,
+            [2, &raw const mask as usize, 0, 8, 0, 0],
+        )
+    };
+}
+
 /// Installs the handlers for fatal signals, on a stack of their own.
 pub fn install() {
-    let stack = [own::map(ALTERNATE_STACK), 0, ALTERNATE_STACK];
+    use_alternate_stack();
     let action = KernelSigaction {
         handler: on_fatal as *const () as usize,
         flags: signal::SA_SIGINFO | signal::SA_RESTORER | signal::SA_ONSTACK,
@@ -35,7 +56,6 @@ pub fn install() {
     };
     // SAFETY: valid structures.
     unsafe {
-        arch::syscall(nr::SIGALTSTACK, [stack.as_ptr() as usize, 0, 0, 0, 0, 0]);
         for number in FATAL {
             arch::syscall(
                 nr::RT_SIGACTION,
