@@ -122,8 +122,10 @@ pub struct Control {
 pub mod target {
     /// A libtest binary running one test: executions start at the test function.
     pub const TEST: u32 = 0;
-    /// Any other program: executions start at `main`.
+    /// A Rust program: executions start at the user's `main`, after std's preparations.
     pub const MAIN: u32 = 1;
+    /// A program of any language: executions start at the C function `main`.
+    pub const PROGRAM: u32 = 2;
 }
 
 /// Values of [`Control::stage`].

@@ -18,6 +18,8 @@ pub struct Target {
     pub kind: TargetKind,
     /// Arguments of a program; unused for tests.
     pub args: Vec<String>,
+    /// What a program reads from its standard input; without it there is nothing to read.
+    pub stdin: Option<PathBuf>,
     /// Variables set on top of the tool's own environment, as `cargo test` would set them.
     pub env: Vec<(OsString, OsString)>,
     /// Working directory: the package's.
@@ -38,6 +40,8 @@ impl Target {
 pub enum TargetKind {
     /// One test of a libtest executable; executions start at the test function.
     Test,
-    /// A program; executions start at `main`.
+    /// A Rust program; executions start at its `main`.
     Main,
+    /// A program of any language; executions start at the C function `main`.
+    Program,
 }

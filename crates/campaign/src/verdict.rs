@@ -17,12 +17,12 @@ const CALLS: usize = 10;
 pub(crate) fn of_error(error: &RunnerError) -> String {
     match error {
         RunnerError::NotInstrumented { program } => format!(
-            "{program} was not instrumented; build it with `cargo raddle`, not by hand, and \
-             without static linking"
+            "{program} was not instrumented; build it with `cargo raddle` or `raddle cc`, not by \
+             hand, and without static linking"
         ),
         RunnerError::NeverStarted { output } => {
             format!(
-                "the program ended before the test function was reached{}",
+                "the program ended before the test function (or `main`) was reached{}",
                 quoted(output)
             )
         }

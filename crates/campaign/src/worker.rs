@@ -1,8 +1,10 @@
 //! One worker process: the program under test with the shared memory attached.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -34,14 +36,23 @@ impl Worker {
         let number = match target.kind {
             TargetKind::Test => control::target::TEST,
             TargetKind::Main => control::target::MAIN,
+            TargetKind::Program => control::target::PROGRAM,
         };
         let memory = SharedMemory::create(number, carrier).map_err(Error::SharedMemory)?;
+        let cannot_start = |path: &Path, source| Error::Start {
+            path: path.to_owned(),
+            source,
+        };
+        let stdin = match &target.stdin {
+            Some(path) => File::open(path)
+                .map_err(|source| cannot_start(path, source))?
+                .into(),
+            None => Stdio::null(),
+        };
         let mut child = command(target, memory.descriptor())
+            .stdin(stdin)
             .spawn()
-            .map_err(|source| Error::Start {
-                path: target.exe.clone(),
-                source,
-            })?;
+            .map_err(|source| cannot_start(&target.exe, source))?;
         let capture = Capture::default();
         if let Some(stdout) = child.stdout.take() {
             capture.read(stdout);
@@ -106,7 +117,7 @@ fn command(target: &Target, descriptor: RawFd) -> Command {
                 command.arg("--include-ignored");
             }
         }
-        TargetKind::Main => {
+        TargetKind::Main | TargetKind::Program => {
             command.args(&target.args);
         }
     }
@@ -117,7 +128,6 @@ fn command(target: &Target, descriptor: RawFd) -> Command {
         .env("RUST_BACKTRACE", "0")
         .env(env::RADDLE, "1")
         .env(env::CONTROL, CONTROL_DESCRIPTOR.to_string())
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);

@@ -17,6 +17,7 @@ fn target(behaviour: &str) -> Target {
         target: "tests/workers".to_owned(),
         package: "raddle-campaign".to_owned(),
         kind: TargetKind::Test,
+        stdin: None,
         args: Vec::new(),
         env: vec![(fake::BEHAVIOUR.into(), behaviour.into())],
         cwd: PathBuf::from("/"),

@@ -1,8 +1,9 @@
 //! The command line as the user types it.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, Parser, Subcommand};
 
 use crate::cargo_flags::CargoFlags;
 use crate::settings::{OutputOptions, RunOptions};
@@ -53,11 +54,24 @@ pub(crate) struct CompilerCommand {
     pub arguments: Vec<OsString>,
 }
 
+/// Options for programs that cargo does not build.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Options for programs")]
+pub(crate) struct ProgramOptions {
+    /// Where results are kept [default: raddle-results, or target/raddle for cargo's]
+    #[arg(long, value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// What the program reads from its standard input [default: nothing]
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+}
+
 /// `test`.
 #[derive(Args, Debug)]
 pub(crate) struct TestCommand {
-    /// Run only tests whose names contain this
-    #[arg(value_name = "FILTER")]
+    /// Run only tests whose names contain this; with a slash in it (./prog), run that program
+    /// with the arguments that follow
+    #[arg(value_name = "FILTER|PROGRAM")]
     pub filter: Option<String>,
     /// Continue where the last run with the same options stopped
     #[arg(long = "continue")]
@@ -70,6 +84,8 @@ pub(crate) struct TestCommand {
     #[command(flatten)]
     pub output: OutputOptions,
     #[command(flatten)]
+    pub program: ProgramOptions,
+    #[command(flatten)]
     pub cargo: CargoFlags,
     /// libtest's --exact, --ignored, --include-ignored, --skip NAME and further filters; with
     /// --bin or --example the program's arguments
@@ -80,11 +96,13 @@ pub(crate) struct TestCommand {
 /// `list`.
 #[derive(Args, Debug)]
 pub(crate) struct ListCommand {
-    /// List only tests whose names contain this
-    #[arg(value_name = "FILTER")]
+    /// List only tests whose names contain this; with a slash in it, that program
+    #[arg(value_name = "FILTER|PROGRAM")]
     pub filter: Option<String>,
     #[command(flatten)]
     pub output: OutputOptions,
+    #[command(flatten)]
+    pub program: ProgramOptions,
     #[command(flatten)]
     pub cargo: CargoFlags,
     #[command(flatten)]
@@ -108,6 +126,8 @@ pub(crate) struct ReplayCommand {
     #[command(flatten)]
     pub output: OutputOptions,
     #[command(flatten)]
+    pub program: ProgramOptions,
+    #[command(flatten)]
     pub cargo: CargoFlags,
 }
 
@@ -120,6 +140,8 @@ pub(crate) struct KeepCommand {
     #[command(flatten)]
     pub output: OutputOptions,
     #[command(flatten)]
+    pub program: ProgramOptions,
+    #[command(flatten)]
     pub cargo: CargoFlags,
 }
 
@@ -130,22 +152,64 @@ pub(crate) struct DoctorCommand {
     pub output: OutputOptions,
 }
 
-/// Cargo calls `cargo-raddle raddle ARGUMENTS`: drops the first of them.
-pub(crate) fn without_cargo(mut arguments: Vec<OsString>) -> Vec<OsString> {
+/// Understands the command line. Cargo calls `cargo-raddle raddle ARGUMENTS`: the first of
+/// them is dropped. What follows a program's path belongs to the program.
+pub(crate) fn parse(mut arguments: Vec<OsString>) -> Result<Arguments, clap::Error> {
     if arguments.get(1).is_some_and(|first| first == "raddle") {
         arguments.remove(1);
     }
-    arguments
+    if let Some(program) = program_position(&arguments)
+        && arguments.get(program + 1).is_some_and(|next| next != "--")
+    {
+        arguments.insert(program + 1, "--".into());
+    }
+    Arguments::try_parse_from(arguments)
+}
+
+/// Whether a filter is the path of a program: names of tests have no slashes.
+pub(crate) fn is_program(filter: &str) -> bool {
+    filter.contains('/')
+}
+
+/// Where the path of a program stands: first word of `test` or `list` that is neither a flag
+/// nor a flag's value.
+fn program_position(arguments: &[OsString]) -> Option<usize> {
+    let name = arguments.get(1)?.to_str()?;
+    let definition = Arguments::command();
+    let command = definition
+        .get_subcommands()
+        .find(|command| matches!(name, "test" | "list") && command.get_name() == name)?;
+    let takes_value = |flag: &str| {
+        let named = |argument: &&Arg| match flag.strip_prefix("--") {
+            Some(long) => argument.get_long() == Some(long),
+            None => {
+                flag.strip_prefix('-').map(str::to_owned) == argument.get_short().map(String::from)
+            }
+        };
+        let found = command.get_arguments().find(named);
+        found.is_some_and(|argument| argument.get_action().takes_values())
+    };
+    let mut position = 2;
+    loop {
+        let word = arguments.get(position)?.to_str()?;
+        if word == "--" {
+            return None;
+        }
+        if !word.starts_with('-') {
+            return is_program(word).then_some(position);
+        }
+        position += if takes_value(word) { 2 } else { 1 };
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, Command, without_cargo};
-    use clap::{CommandFactory, Parser};
+    use super::{Arguments, Command, parse};
+    use clap::CommandFactory;
 
     fn parsed(text: &str) -> Result<Command, clap::Error> {
         let arguments = text.split_whitespace().map(Into::into).collect();
-        Arguments::try_parse_from(without_cargo(arguments)).map(|arguments| arguments.command)
+        parse(arguments).map(|arguments| arguments.command)
     }
 
     #[test]
@@ -184,6 +248,29 @@ mod tests {
         ] {
             parsed(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         }
+    }
+
+    #[test]
+    fn what_follows_a_program_is_for_the_program() {
+        for (text, seed) in [
+            ("raddle test ./prog -x --time y", None),
+            (
+                "raddle test --seed 7 --results ./r -j 2 ./prog -x --time y",
+                Some(7),
+            ),
+            ("raddle test --seed=7 dir/prog -- -x --time y", Some(7)),
+        ] {
+            let Command::Test(test) = parsed(text).unwrap() else {
+                panic!("{text} is a test command");
+            };
+            assert!(test.filter.unwrap().ends_with("/prog"), "{text}");
+            assert_eq!(test.rest, ["-x", "--time", "y"], "{text}");
+            assert_eq!(test.run.seed, seed, "{text}");
+        }
+        let Command::Test(test) = parsed("raddle test prog --seed 3").unwrap() else {
+            panic!("a test command");
+        };
+        assert_eq!((test.run.seed, test.rest.len()), (Some(3), 0));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Chooses how events are shown, and turns the campaign's events into those of reports.
 
 use std::io::{self, IsTerminal, Stderr, Stdout, Write};
+use std::path::Path;
 
 use raddle_campaign as campaign;
 use raddle_report::{Event, Json, Note, Reporter, Settings, Sources, Terminal};
@@ -18,9 +19,20 @@ pub(crate) struct Console {
 impl Console {
     /// A console as the options want it.
     pub(crate) fn new(options: OutputOptions, sources: Sources, stop: StopFlag) -> Self {
+        let replay = format!("{} replay", own_name());
+        Self::with_replay(options, sources, stop, replay)
+    }
+
+    /// The same, with the command that replays a finding when its id is added.
+    pub(crate) fn with_replay(
+        options: OutputOptions,
+        sources: Sources,
+        stop: StopFlag,
+        replay: String,
+    ) -> Self {
         let reporter: Box<dyn Reporter> = match options.message_format.unwrap_or_default() {
             MessageFormat::Json => Box::new(Json::new(io::stdout())),
-            MessageFormat::Human => Box::new(terminal(options, sources)),
+            MessageFormat::Human => Box::new(terminal(options, sources, replay)),
         };
         let mut console = Self { reporter, stop };
         console.show(&Event::Start);
@@ -68,7 +80,11 @@ impl Console {
     }
 }
 
-fn terminal(options: OutputOptions, sources: Sources) -> Terminal<Stdout, Stderr> {
+fn terminal(
+    options: OutputOptions,
+    sources: Sources,
+    replay_command: String,
+) -> Terminal<Stdout, Stderr> {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let colour = match options.color.unwrap_or_default() {
         Color::Always => true,
@@ -82,9 +98,18 @@ fn terminal(options: OutputOptions, sources: Sources) -> Terminal<Stdout, Stderr
         width: width.map_or(defaults.width, |(_, columns)| usize::from(columns).max(40)),
         verbose: options.verbose,
         progress: io::stderr().is_terminal(),
-        ..defaults
+        replay_command,
     };
     Terminal::new(io::stdout(), io::stderr(), settings, sources)
+}
+
+/// How the user calls us.
+pub(crate) fn own_name() -> &'static str {
+    let own = std::env::args_os().next().unwrap_or_default();
+    let is_plain = Path::new(&own)
+        .file_name()
+        .is_some_and(|name| name == "raddle");
+    if is_plain { "raddle" } else { "cargo raddle" }
 }
 
 /// The last word of a command that failed.

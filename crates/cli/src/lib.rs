@@ -24,6 +24,7 @@ mod machine;
 mod metadata;
 mod personality;
 mod process;
+mod program;
 mod runner_record;
 mod session;
 mod settings;
@@ -35,9 +36,6 @@ mod toolchain;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::arguments::Arguments;
 use crate::exit::Exit;
 
 /// Runs the program that the command line names and returns its exit code.
@@ -47,7 +45,7 @@ pub fn main() -> ExitCode {
     if let Some(code) = personality::dispatch(&arguments) {
         return code;
     }
-    let arguments = match Arguments::try_parse_from(arguments::without_cargo(arguments)) {
+    let arguments = match arguments::parse(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
             // A closed stream cannot be told that it is closed.

@@ -12,6 +12,9 @@ use crate::cargo_flags::CargoFlags;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::toolchain::TARGET;
 
+/// Directory of kept schedules, in the workspace or beside a program.
+pub(crate) const REGRESSIONS: &str = "raddle-regressions";
+
 /// The part of `cargo metadata` that we read.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Metadata {
@@ -82,7 +85,7 @@ impl Metadata {
 
     /// Where kept schedules are.
     pub(crate) fn regressions(&self) -> PathBuf {
-        self.workspace_root.join("raddle-regressions")
+        self.workspace_root.join(REGRESSIONS)
     }
 
     /// The package with this id.

@@ -1,7 +1,7 @@
 //! With which flags a finding's executable was built, so that `replay ID` builds the same one.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,9 @@ pub(crate) struct StoredFlags {
     pub flags: Vec<String>,
     /// The program's own arguments.
     pub arguments: Vec<String>,
+    /// What the program reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<PathBuf>,
 }
 
 impl StoredFlags {
@@ -27,6 +30,16 @@ impl StoredFlags {
         Self {
             flags: as_text(&flags.all()),
             arguments: arguments.to_vec(),
+            stdin: None,
+        }
+    }
+
+    /// Those of a program that cargo does not build.
+    pub(crate) fn of_program(arguments: &[String], stdin: Option<&Path>) -> Self {
+        Self {
+            flags: Vec::new(),
+            arguments: arguments.to_vec(),
+            stdin: stdin.map(Path::to_owned),
         }
     }
 

@@ -63,6 +63,7 @@ fn base(executable: &Executable, metadata: &Metadata) -> Target {
         package,
         kind: TargetKind::Main,
         args: Vec::new(),
+        stdin: None,
         env: executable.record.changed_env(),
         cwd: executable.record.cwd.clone(),
         ignored: false,

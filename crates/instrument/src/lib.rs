@@ -15,6 +15,7 @@ mod linker;
 pub mod llvm;
 pub mod passes;
 mod path;
+mod program;
 mod rustc_wrapper;
 
 pub use self::compiler::{
@@ -24,6 +25,7 @@ pub use self::environment::Environment;
 pub use self::linker::{Error as LinkError, Failure, LinkReport, linker};
 pub use self::llvm::locate_llvm;
 pub use self::path::{function_path, normalize};
+pub use self::program::{Program, ProgramError, examine};
 pub use self::rustc_wrapper::rustc_wrapper;
 
 use std::path::Path;

@@ -7,6 +7,7 @@ use crate::donor;
 pub use crate::end::End;
 use crate::execution::Execution;
 use crate::global::Global;
+use crate::offsets;
 use crate::oracles::{deadlock, panic, race};
 use crate::orders;
 use crate::record;
@@ -96,6 +97,9 @@ pub fn test_returned(frame: usize, value: u64) {
 
 extern "C" fn run_main(_: usize) -> ! {
     let (main, argc, argv, envp) = HOST.get().main;
+    if shared().control().target == target::PROGRAM {
+        start_reached(0);
+    }
     // SAFETY: the program's main function with its own arguments.
     let code = unsafe {
         let main: extern "C" fn(i32, usize, usize) -> i32 = core::mem::transmute(main);
@@ -169,6 +173,7 @@ fn save_start() {
         .control()
         .first_thread
         .store(first, Ordering::Relaxed);
+    offsets::save();
     snapshot::take();
 }
 
@@ -299,6 +304,7 @@ fn prepare(mode: Reexecution, seed: u64, length: u64) {
             .any(|thread| thread.donor == index)
     };
     donor::give_back_all_but(in_use);
+    offsets::restore();
     if let Some(strategy) = &mut world.orders.strategy {
         strategy.begin(seed, length);
     }

@@ -30,6 +30,7 @@ pub mod heap;
 pub mod hooks;
 pub mod host;
 pub mod interpose;
+pub mod offsets;
 pub mod oracles;
 pub mod orders;
 pub mod own;

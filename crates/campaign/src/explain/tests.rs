@@ -53,6 +53,7 @@ fn target() -> Target {
         target: "lib".to_owned(),
         package: "p".to_owned(),
         kind: TargetKind::Test,
+        stdin: None,
         args: Vec::new(),
         env: Vec::new(),
         cwd: PathBuf::new(),

@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::Context;
 use raddle_campaign::find_stored;
+use raddle_report::Sources;
 
 use crate::arguments::KeepCommand;
 use crate::config::Config;
@@ -11,24 +12,36 @@ use crate::console::Console;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::file::write_whole;
 use crate::interrupt::StopFlag;
-use crate::metadata::Metadata;
+use crate::metadata::{Metadata, REGRESSIONS};
+use crate::program;
 
 pub(super) fn run(command: &KeepCommand) -> Result<Exit, Failure> {
-    let metadata = Metadata::load(&command.cargo)?;
-    let config = Config::load(&metadata.workspace_root)?;
+    let (stored, root, sources) = match program::find_stored(&command.finding, &command.program)? {
+        Some((stored, _)) => {
+            let root = program::root()?;
+            let sources = Sources::new(&root);
+            (stored, root, sources)
+        }
+        None => {
+            let metadata = Metadata::load(&command.cargo)?;
+            let stored = find_stored(&command.finding, &metadata.results())?;
+            let sources = metadata.sources(None);
+            (stored, metadata.workspace_root, sources)
+        }
+    };
+    let config = Config::load(&root)?;
     let output = command.output.over(config.output);
-    let mut console = Console::new(output, metadata.sources(None), StopFlag::install()?);
-    let stored = find_stored(&command.finding, &metadata.results())?;
+    let mut console = Console::new(output, sources, StopFlag::install()?);
     let text = fs::read(&stored.schedule)
         .with_context(|| format!("cannot read {}", stored.schedule.display()))
         .or_exit(Exit::Usage)?;
-    let directory = metadata.regressions();
+    let directory = root.join(REGRESSIONS);
     let path = directory.join(format!("{}.schedule", stored.id));
     fs::create_dir_all(&directory)
         .and_then(|()| write_whole(&path, &text))
         .with_context(|| format!("cannot write {}", path.display()))
         .or_exit(Exit::Unsupported)?;
-    let shown = path.strip_prefix(&metadata.workspace_root).unwrap_or(&path);
+    let shown = path.strip_prefix(&root).unwrap_or(&path);
     console.status(
         "Kept",
         format!(

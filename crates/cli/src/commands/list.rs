@@ -1,25 +1,33 @@
 //! `cargo raddle list`: the tests that `test` could run, ignored ones included.
 
+use raddle_campaign::Target;
 use raddle_report::{Event, ListedTest};
 
-use crate::arguments::ListCommand;
+use crate::arguments::{ListCommand, is_program};
 use crate::exit::{Exit, Failure};
+use crate::program::ProgramSession;
 use crate::session::Session;
 use crate::test_arguments::TestSelection;
 
 pub(super) fn run(command: ListCommand) -> Result<Exit, Failure> {
+    if let Some(path) = command
+        .filter
+        .as_deref()
+        .filter(|filter| is_program(filter))
+    {
+        let mut session = ProgramSession::open(command.program, command.run, command.output)?;
+        let target = session.target(path, &command.rest, None)?;
+        session.console.show(&listed(&target));
+        return Ok(Exit::Clean);
+    }
+    command.program.refuse()?;
     let selection = TestSelection::parse(command.filter.as_ref(), &command.rest)?;
     let selection = selection.including_ignored();
     let mut session = Session::open(command.cargo, command.run, command.output)?;
     let mut targets = session.build(&[])?;
     targets.retain(|target| selection.wants(&target.name, target.ignored));
     for target in &targets {
-        session.console.show(&Event::Listed(ListedTest {
-            test: target.name.clone(),
-            target: target.target.clone(),
-            package: target.package.clone(),
-            ignored: target.ignored,
-        }));
+        session.console.show(&listed(target));
     }
     if targets.is_empty() {
         return Err(Failure::new(
@@ -28,4 +36,13 @@ pub(super) fn run(command: ListCommand) -> Result<Exit, Failure> {
         ));
     }
     Ok(Exit::Clean)
+}
+
+fn listed(target: &Target) -> Event {
+    Event::Listed(ListedTest {
+        test: target.name.clone(),
+        target: target.target.clone(),
+        package: target.package.clone(),
+        ignored: target.ignored,
+    })
 }

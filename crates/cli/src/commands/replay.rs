@@ -1,17 +1,25 @@
 //! `cargo raddle replay ID|FILE`: the execution of a finding again.
 
-use raddle_campaign::{self as campaign, Stored, Target, find_stored};
+use std::path::Path;
+
+use raddle_campaign::{self as campaign, Options, Stored, Target, find_stored};
 use raddle_report::{Event, Replay};
 use raddle_schedule::schedule_file::Schedule;
 
 use crate::arguments::ReplayCommand;
 use crate::cargo_flags::CargoFlags;
+use crate::console::Console;
 use crate::exit::{Exit, Failure};
+use crate::interrupt::StopFlag;
 use crate::metadata::Metadata;
+use crate::program::{self, ProgramSession};
 use crate::session::Session;
 use crate::stored_flags::StoredFlags;
 
 pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
+    if let Some((stored, results)) = program::find_stored(&command.finding, &command.program)? {
+        return run_program(command, &stored, &results);
+    }
     let results = Metadata::load(&command.cargo)?.results();
     let stored = find_stored(&command.finding, &results)?;
     let (flags, arguments) = how_built(command.cargo, &stored, &results);
@@ -19,8 +27,34 @@ pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
     let targets = session.build(&arguments)?;
     let target = find_target(&targets, &stored)?;
     let options = session.campaign_options();
-    let stop = session.stop.as_atomic();
-    let replay = campaign::replay(target, &stored, command.times, &options, stop)?;
+    let (console, stop) = (&mut session.console, &session.stop);
+    repeat(console, stop, target, &stored, command.times, &options)
+}
+
+/// The finding of a program that cargo does not build.
+fn run_program(command: ReplayCommand, stored: &Stored, results: &Path) -> Result<Exit, Failure> {
+    let remembered = StoredFlags::load(results, &stored.id);
+    let (arguments, stdin) = match remembered {
+        Some(remembered) => (remembered.arguments, remembered.stdin),
+        None => (arguments(stored), None),
+    };
+    let stdin = command.program.stdin.clone().or(stdin);
+    let mut session = ProgramSession::open(command.program, command.run, command.output)?;
+    let target = session.target(&stored.test, &arguments, stdin.as_deref())?;
+    let options = session.campaign_options();
+    let (console, stop) = (&mut session.console, &session.stop);
+    repeat(console, stop, &target, stored, command.times, &options)
+}
+
+fn repeat(
+    console: &mut Console,
+    stop: &StopFlag,
+    target: &Target,
+    stored: &Stored,
+    times: u64,
+    options: &Options,
+) -> Result<Exit, Failure> {
+    let replay = campaign::replay(target, stored, times, options, stop.as_atomic())?;
     if let Some(why) = replay.not_testable {
         return Err(Failure::new(
             Exit::ProgramBroken,
@@ -28,8 +62,8 @@ pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
         ));
     }
     let reproduced = replay.reproduced;
-    session.console.show(&Event::Replay(Box::new(Replay {
-        id: stored.id,
+    console.show(&Event::Replay(Box::new(Replay {
+        id: stored.id.clone(),
         runs: replay.runs,
         reproduced,
         diverged: replay.diverged,
@@ -39,16 +73,12 @@ pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
     if reproduced > 0 {
         return Ok(Exit::Findings);
     }
-    session.stop.check()?;
+    stop.check()?;
     Ok(Exit::Clean)
 }
 
 /// The flags of the run that found it, unless the user names others.
-fn how_built(
-    given: CargoFlags,
-    stored: &Stored,
-    results: &std::path::Path,
-) -> (CargoFlags, Vec<String>) {
+fn how_built(given: CargoFlags, stored: &Stored, results: &Path) -> (CargoFlags, Vec<String>) {
     if !given.chooses() {
         if let Some(remembered) = StoredFlags::load(results, &stored.id)
             && let Some(flags) = remembered.cargo_flags()

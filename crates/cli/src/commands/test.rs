@@ -3,14 +3,20 @@
 use raddle_campaign::{self as campaign, Options, Target, TargetKind};
 use raddle_report::{Event, Summary};
 
-use crate::arguments::TestCommand;
-use crate::console::print_error;
+use crate::arguments::{TestCommand, is_program};
+use crate::console::{Console, print_error};
 use crate::exit::{Exit, Failure};
+use crate::interrupt::StopFlag;
+use crate::program::ProgramSession;
 use crate::session::{Session, schedules};
 use crate::stored_flags::StoredFlags;
 use crate::test_arguments::TestSelection;
 
 pub(super) fn run(command: TestCommand) -> Result<Exit, Failure> {
+    if let Some(path) = command.filter.clone().filter(|filter| is_program(filter)) {
+        return run_program(&path, command);
+    }
+    command.program.refuse()?;
     let (selection, arguments) = split_rest(&command)?;
     let mut session = Session::open(command.cargo, command.run, command.output)?;
     let mut targets = session.build(&arguments)?;
@@ -27,7 +33,38 @@ pub(super) fn run(command: TestCommand) -> Result<Exit, Failure> {
         regressions: schedules(&session.metadata.regressions()),
         ..session.campaign_options()
     };
-    explore(&mut session, &targets, &options, &arguments)
+    let stored = StoredFlags::new(&session.flags, &arguments);
+    explore(
+        &mut session.console,
+        &session.stop,
+        &targets,
+        &options,
+        &stored,
+    )
+}
+
+/// A program that cargo does not build.
+fn run_program(path: &str, command: TestCommand) -> Result<Exit, Failure> {
+    let TestCommand { program, run, .. } = command;
+    let stdin = program.stdin.clone();
+    let mut session = ProgramSession::open(program, run, command.output)?;
+    let target = session.target(path, &command.rest, stdin.as_deref())?;
+    if command.no_run {
+        return Ok(Exit::Clean);
+    }
+    let options = Options {
+        resume: command.resume,
+        regressions: schedules(&session.regressions()),
+        ..session.campaign_options()
+    };
+    let stored = StoredFlags::of_program(&command.rest, stdin.as_deref());
+    explore(
+        &mut session.console,
+        &session.stop,
+        &[target],
+        &options,
+        &stored,
+    )
 }
 
 /// What stands after `--` belongs to libtest, or to the program if one is run.
@@ -66,15 +103,14 @@ fn nothing(selection: &TestSelection) -> String {
 }
 
 fn explore(
-    session: &mut Session,
+    console: &mut Console,
+    stop: &StopFlag,
     targets: &[Target],
     options: &Options,
-    arguments: &[String],
+    stored: &StoredFlags,
 ) -> Result<Exit, Failure> {
-    let stored = StoredFlags::new(&session.flags, arguments);
-    let console = &mut session.console;
     let (mut findings, mut ignored) = (0, 0);
-    let result = campaign::run(targets, options, session.stop.as_atomic(), &mut |event| {
+    let result = campaign::run(targets, options, stop.as_atomic(), &mut |event| {
         match &event {
             campaign::Event::Finding(finding) => {
                 findings += 1;
