@@ -7,7 +7,7 @@
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// The strategy as text, NUL-padded: `random`, `pct(3)`, `round-robin`, `serial`,
+    /// The strategy as text, NUL-padded: `random`, `pct(3)`, `pos`, `round-robin`, `serial`,
     /// `replay`, or several joined by `+` that take turns from execution to execution.
     pub strategy: [u8; 64],
     /// Seed of the first execution; each further one adds one.

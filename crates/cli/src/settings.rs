@@ -14,7 +14,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[command(next_help_heading = "Exploration options")]
 pub(crate) struct RunOptions {
-    /// How schedules are chosen: random, pct(D), round-robin, serial, or several joined by `+`
+    /// How schedules are chosen: random, pct(D), pos, round-robin, serial, or several joined by `+`
     /// [default: random+pct(3)]
     #[arg(long, env = "RADDLE_STRATEGY")]
     pub strategy: Option<Strategy>,

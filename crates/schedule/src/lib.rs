@@ -16,6 +16,7 @@ pub mod list;
 #[cfg(feature = "std")]
 pub mod minimise;
 mod pct;
+mod pos;
 mod random;
 mod replay;
 pub mod rng;

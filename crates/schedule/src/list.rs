@@ -1,6 +1,7 @@
 //! The strategies by name. `parse` understands one, or several joined by `+` that take turns.
 
 use crate::pct::{MAX_DEPTH, Pct};
+use crate::pos::Pos;
 use crate::random::Random;
 use crate::replay::Replay;
 use crate::round_robin::RoundRobin;
@@ -57,6 +58,12 @@ pub static ALL: &[Entry] = &[
         }),
         summary: "random priorities with N-1 changes, for bugs of depth N",
         new: |depth, _| Box::new(Pct::new(depth)),
+    },
+    Entry {
+        name: "pos",
+        parameter: None,
+        summary: "random priorities of operations, drawn anew where operations conflict",
+        new: |_, _| Box::new(Pos::new()),
     },
     Entry {
         name: "round-robin",
@@ -200,7 +207,7 @@ mod tests {
 
     #[test]
     fn errors_say_what_to_write() {
-        let unknown = "there is no strategy `chaos`; choose from random, pct(N), round-robin, \
+        let unknown = "there is no strategy `chaos`; choose from random, pct(N), pos, round-robin, \
                        serial, replay, or several joined by `+`";
         assert_eq!(error("chaos"), unknown);
         assert!(error("").starts_with("there is no strategy ``"));

@@ -78,10 +78,15 @@ impl Machine<'_> {
 
     fn pending(&self, thread: usize) -> Pending {
         let site_key = key(&self.program[thread], self.next[thread]);
+        let address = match self.program[thread].get(self.next[thread]) {
+            Some(Op::Set(flag) | Op::SpinUntil(flag)) => flag + 1,
+            Some(Op::Lock(lock) | Op::Unlock(lock)) => lock + 0x100,
+            _ => 0,
+        };
         Pending {
             operation: Operation::AtomicRmw,
             write: true,
-            address: 0,
+            address,
             site: site_key as u32,
             site_key,
         }
