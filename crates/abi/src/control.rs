@@ -164,6 +164,10 @@ pub mod conditions {
     pub const NO_DISPATCH: u32 = 256;
     /// The program brings its own allocator, in whose place the runtime's heap stands.
     pub const OTHER_ALLOCATOR: u32 = 512;
+    /// A mutex, condition or barrier shared between processes was taken for a private one.
+    pub const SHARED_OBJECT: u32 = 1024;
+    /// A timer of the program runs in real time.
+    pub const REAL_TIMER: u32 = 2048;
 }
 
 /// Why a plan ended.

@@ -21,9 +21,24 @@ fn tick(reads: u32) -> u64 {
     TICK << (reads / PATIENCE).min(12)
 }
 
+/// Whether a clock counts the time that a process or thread has used.
+fn is_spent(clock: i32) -> bool {
+    const CLOCK_PROCESS: i32 = 2;
+    const CLOCK_THREAD: i32 = 3;
+    clock < 0 || clock == CLOCK_PROCESS || clock == CLOCK_THREAD
+}
+
+/// Whether there is such a clock. Negative ones are those of processes and threads.
+pub fn exists(clock: i32) -> bool {
+    const MOST: i32 = 11;
+    clock <= MOST
+}
+
 fn base(clock: i32) -> i64 {
     match clock {
         CLOCK_REALTIME | CLOCK_REALTIME_COARSE | CLOCK_TAI => REALTIME_START,
+        // Time that was spent begins with the program.
+        clock if is_spent(clock) => 0,
         _ => MONOTONIC_START,
     }
 }
@@ -39,6 +54,12 @@ pub fn read(clock: i32) -> (i64, i64) {
         base(clock) + (execution.now / 1_000_000_000) as i64,
         (execution.now % 1_000_000_000) as i64,
     )
+}
+
+/// Whether objects of pthreads can be waited for by this clock.
+pub fn is_waitable(clock: i32) -> bool {
+    const CLOCK_MONOTONIC: i32 = 1;
+    clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC
 }
 
 /// Virtual time of an absolute time on a clock.

@@ -225,6 +225,13 @@ impl Execution {
         if let Err(place) = self.waiting.binary_search(&entry) {
             self.waiting.insert(place, entry);
         }
+        let others = &self.threads[number].also_waits_for;
+        for other in others.iter().filter(|other| **other != object) {
+            let entry = (*other, self.sequence, number as u16);
+            if let Err(place) = self.waiting.binary_search(&entry) {
+                self.waiting.insert(place, entry);
+            }
+        }
     }
 
     /// Takes a thread out of the queue it waits in.
@@ -233,6 +240,10 @@ impl Execution {
         let entry = (wait.object, wait.sequence, number as u16);
         if let Ok(place) = self.waiting.binary_search(&entry) {
             self.waiting.remove(place);
+        }
+        if !self.threads[number].also_waits_for.is_empty() {
+            self.waiting.retain(|entry| usize::from(entry.2) != number);
+            self.threads[number].also_waits_for.clear();
         }
     }
 

@@ -105,7 +105,7 @@ extern "C" fn run_main(_: usize) -> ! {
         let main: extern "C" fn(i32, usize, usize) -> i32 = core::mem::transmute(main);
         main(argc, argv, envp)
     };
-    end(End::Exit(code as u32 & 0xff));
+    crate::interpose::process::leave(code)
 }
 
 /// Switches from the host to the running thread's fiber until it comes back.
@@ -136,6 +136,7 @@ pub fn run_program(main: usize, argc: i32, argv: usize, envp: usize) -> ! {
         donor::create();
     }
     race::set_up();
+    crate::unwind::set_up();
     crate::interpose::signals::install();
     if !syscalls::set_up() {
         shared().note_condition(conditions::NO_DISPATCH);

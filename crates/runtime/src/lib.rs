@@ -30,6 +30,7 @@ pub mod heap;
 pub mod hooks;
 pub mod host;
 pub mod interpose;
+pub mod locks;
 pub mod offsets;
 pub mod oracles;
 pub mod orders;
@@ -41,6 +42,7 @@ pub mod snapshot;
 pub mod stack;
 pub mod syscalls;
 pub mod thread;
+pub mod unwind;
 pub mod world;
 
 #[cfg(raddle_cdylib)]

@@ -240,6 +240,7 @@ pub fn wake_waiters(operation: Operation, object: usize, count: u32, bits: u32) 
         .collect();
     for number in &chosen {
         wake(*number);
+        world().execution.threads[*number].woken_by = object;
     }
     chosen.len() as u32
 }

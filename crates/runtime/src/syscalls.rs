@@ -75,6 +75,18 @@ pub fn set_up() -> bool {
     result == 0
 }
 
+/// Whether system calls of the program come to this library.
+pub fn is_dispatched() -> bool {
+    SELECTOR.load(Ordering::Relaxed) != 0
+        && shared().control().conditions.load(Ordering::Relaxed) & conditions::NO_DISPATCH == 0
+}
+
+/// Wakes other processes that wait for a word that this one shares with them.
+pub fn wake_other_processes(word: usize) {
+    const WAKE: usize = 1;
+    perform(nr::FUTEX, [word, WAKE, i32::MAX as usize, 0, 0, 0]);
+}
+
 /// Starts or stops dispatching.
 #[inline(always)]
 pub fn watch(on: bool) {
@@ -156,8 +168,10 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
             scheduler::yield_now(take_at_site());
             0
         }
-        nr::NANOSLEEP => time::sleep_for(a),
-        nr::CLOCK_NANOSLEEP => time::sleep_until(a as i32, b, c),
+        nr::FUTEX_WAITV => futex::wait_for_any(arguments),
+        nr::NANOSLEEP => time::sleep_for(a, b),
+        nr::CLOCK_NANOSLEEP => time::sleep_until(a as i32, b, c, d),
+        nr::TIMES => time::times_into(a),
         nr::CLOCK_GETTIME => time::read_into(a as i32, b),
         nr::GETTIMEOFDAY => time::read_day_into(a),
         nr::TIME => time::seconds_into(a),
@@ -346,7 +360,7 @@ fn timeout(amount: i64, unit: i64) -> u64 {
 
 /// Repeats a call that would block until it has something, its virtual time is over, or there
 /// is really nobody else: then it waits for the world outside, under the tool's watchdog.
-fn retry(deadline: u64, mut attempt: impl FnMut() -> isize) -> isize {
+pub fn retry(deadline: u64, mut attempt: impl FnMut() -> isize) -> isize {
     let site = take_at_site();
     let current = world().execution.current;
     loop {

@@ -104,6 +104,32 @@ impl Spin {
     }
 }
 
+/// Where a thread stands with its cancellation.
+#[derive(Clone, Copy, Debug)]
+pub struct Cancel {
+    /// Somebody has cancelled it.
+    pub pending: bool,
+    /// It does not want to be cancelled now.
+    pub disabled: bool,
+    /// It can be cancelled anywhere, not only at cancellation points.
+    pub asynchronous: bool,
+    /// It is blocked at a cancellation point.
+    pub waits: bool,
+    /// It was woken there by its cancellation.
+    pub woken: bool,
+}
+
+impl Cancel {
+    /// As a thread starts.
+    pub const NONE: Self = Self {
+        pending: false,
+        disabled: false,
+        asynchronous: false,
+        waits: false,
+        woken: false,
+    };
+}
+
 /// A logical thread. Numbers are given in order of creation and never reused in an execution.
 #[derive(Clone)]
 pub struct Thread {
@@ -135,6 +161,20 @@ pub struct Thread {
     pub donor: usize,
     /// Destructors of thread-local objects: function and object.
     pub destructors: Vec<(usize, usize)>,
+    /// Where it stands with its cancellation.
+    pub cancel: Cancel,
+    /// Cleanup handlers of C, oldest first, by their buffers.
+    pub cleanups: Vec<usize>,
+    /// Robust mutexes that it has.
+    pub robust: Vec<usize>,
+    /// Once controls whose routines it is in.
+    pub onces: Vec<usize>,
+    /// Further objects that it waits for while it is blocked.
+    pub also_waits_for: Vec<usize>,
+    /// The object on which it was last woken.
+    pub woken_by: usize,
+    /// Whether its last wait was ended by a signal handler.
+    pub interrupted: bool,
     /// How deep it is in user code; 0 in std's own start and exit code.
     pub user_depth: u32,
     /// Whether it has come from std's start code to the user's.
@@ -171,6 +211,13 @@ impl Thread {
             pthread: 0,
             donor: usize::MAX,
             destructors: Vec::new(),
+            cancel: Cancel::NONE,
+            cleanups: Vec::new(),
+            robust: Vec::new(),
+            onces: Vec::new(),
+            also_waits_for: Vec::new(),
+            woken_by: 0,
+            interrupted: false,
             user_depth: 1,
             entered: true,
             site: 0,

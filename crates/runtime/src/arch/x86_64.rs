@@ -160,6 +160,73 @@ pub unsafe fn prepare_stack(
     sp as usize
 }
 
+/// Where a fiber goes on that was made to call something: calls the function in r13 with the
+/// argument in r12, then resumes the fiber from the stack pointer in rbx.
+#[unsafe(naked)]
+unsafe extern "C" fn injected_call() {
+    naked_asm!(
+        "mov rdi, r12",
+        "call r13",
+        "mov rsp, rbx",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret"
+    )
+}
+
+/// Makes a fiber that is switched out call `function(argument)` before it goes on. Returns its
+/// new stack pointer.
+///
+/// # Safety
+/// `sp` was saved by [`switch_fiber`], or made by [`prepare_stack`].
+pub unsafe fn inject(sp: usize, function: extern "C" fn(usize), argument: usize) -> usize {
+    // The stack is aligned where the function is called.
+    let frame = ((sp & !15) - 72) as *mut usize;
+    // SAFETY: the words below a switched-out fiber's stack pointer are free.
+    unsafe {
+        frame.add(0).write(0); // r15
+        frame.add(1).write(0); // r14
+        frame.add(2).write(function as usize); // r13
+        frame.add(3).write(argument); // r12
+        frame.add(4).write(sp); // rbx
+        frame.add(5).write(saved_frame_pointer(sp)); // rbp: stacks stay walkable
+        frame.add(6).write(injected_call as *const () as usize);
+    }
+    frame as usize
+}
+
+// Calls `routine` in a frame with a personality routine, which learns when it is unwound.
+core::arch::global_asm!(
+    ".hidden raddle_call_guarded",
+    ".globl raddle_call_guarded",
+    ".type raddle_call_guarded,@function",
+    "raddle_call_guarded:",
+    ".cfi_startproc",
+    ".cfi_personality 0x1b, {personality}",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "call rdi",
+    "pop rbp",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_endproc",
+    ".size raddle_call_guarded, . - raddle_call_guarded",
+    personality = sym crate::unwind::guard_personality,
+);
+
+unsafe extern "C" {
+    #[link_name = "raddle_call_guarded"]
+    /// Calls a C function without arguments; [`crate::unwind`] learns if it is unwound.
+    pub fn call_guarded(routine: usize);
+}
+
 /// The FS base of the running thread.
 #[inline(always)]
 pub fn fs_base() -> usize {
@@ -210,7 +277,8 @@ pub unsafe fn copy(from: usize, to: usize, bytes: usize) {
 /// Signal return trampoline inside this library, where system calls are never dispatched.
 #[unsafe(naked)]
 pub unsafe extern "C" fn signal_return() {
-    naked_asm!("mov eax, 15", "syscall", "ud2")
+    // By these bytes the unwinder knows a signal frame.
+    naked_asm!(".byte 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0", "syscall", "ud2")
 }
 
 /// The registers of an interrupted context, in a `ucontext_t`.

@@ -2,6 +2,7 @@
 
 use super::{id, is_point, note_site};
 use crate::host;
+use crate::locks::{self, Mode};
 use crate::oracles::panic;
 use crate::record;
 use crate::scheduler;
@@ -34,46 +35,17 @@ pub extern "C" fn __raddle_slow_asm(site: *const Site) {
 /// A lock function was entered or left.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_lock(event: u32, lock: usize, site: *const Site) {
-    let execution = &mut world().execution;
-    let current = execution.current;
-    let shared_mode = event & lock::SHARED != 0;
-    let operation = match event & 0xff {
-        lock::WANT => {
-            execution.threads[current].wants = lock;
-            Operation::LockWant
-        }
-        lock::ACQUIRED => {
-            execution.threads[current].wants = 0;
-            // Who gets a lock alone proves that nobody else has it any more, and who shares it
-            // that nobody has it alone: a release that was not seen is made good here.
-            execution
-                .held
-                .retain(|held| held.lock != lock || (shared_mode && held.shared));
-            execution.held.push(crate::execution::Held {
-                lock,
-                thread: current as u16,
-                shared: shared_mode,
-            });
-            Operation::LockAcquire
-        }
-        lock::RELEASE => {
-            let held = &mut execution.held;
-            let mine = held
-                .iter()
-                .rposition(|held| held.lock == lock && usize::from(held.thread) == current);
-            // A guard may be released by another thread than the one that took it.
-            let place = mine.or_else(|| held.iter().rposition(|held| held.lock == lock));
-            if let Some(place) = place {
-                held.swap_remove(place);
-            }
-            Operation::LockRelease
-        }
-        _ => {
-            execution.threads[current].wants = 0;
-            return;
-        }
+    let mode = if event & lock::SHARED != 0 {
+        Mode::Shared
+    } else {
+        Mode::Exclusive
     };
-    record::event(operation, lock as u64, 0, 0, (event >> 8) as u16, id(site));
+    match event & 0xff {
+        lock::WANT => locks::wanted(lock, mode, id(site)),
+        lock::ACQUIRED => locks::acquired(lock, mode, id(site)),
+        lock::RELEASE => locks::released(lock, mode, id(site)),
+        _ => locks::failed(),
+    }
 }
 
 /// A thread passes between std's code and the user's.

@@ -6,14 +6,26 @@
 //! or a new file and one line here; system calls made without libc's functions end up in
 //! [`crate::syscalls`].
 
+pub mod barrier;
+pub mod c11;
+pub mod cancel;
+pub mod condvar;
 pub mod dynamic;
 pub mod futex;
+pub mod join;
+pub mod keys;
 pub mod memory;
+pub mod mutex;
+pub mod object;
+pub mod once;
 pub mod output;
 pub mod process;
 pub mod random;
 pub mod real;
+pub mod rwlock;
+pub mod semaphore;
 pub mod signals;
+pub mod spin;
 pub mod start;
 pub mod threads;
 pub mod time;

@@ -1,11 +1,11 @@
 //! The end of the program, and its children.
 
-use super::real;
+use super::{real, threads};
 use crate::arch;
 use crate::host::{self, End};
 use crate::oracles::{crash, deadlock};
 use crate::shared::shared;
-use crate::world::{arm, world};
+use crate::world::{arm, live, world};
 use raddle_abi::control::conditions;
 
 /// The program ends itself: that is the end of the execution.
@@ -23,9 +23,27 @@ pub fn ends(code: i32) -> ! {
     host::end(End::Exit(code as u32 & 0xff))
 }
 
+/// Leaves the program by libc's `exit`: destructors, handlers and buffers first. Its last
+/// system call comes back to [`ends`].
+pub fn leave(code: i32) -> ! {
+    let current = world().execution.current;
+    threads::run_local_destructors(current);
+    if crate::syscalls::is_dispatched() {
+        // SAFETY: libc's contract.
+        unsafe { (real::functions().exit)(code) };
+    } else {
+        // SAFETY: flushes all of libc's buffers.
+        unsafe { real::fflush(core::ptr::null_mut()) };
+    }
+    ends(code)
+}
+
 /// libc's `exit`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn exit(code: i32) -> ! {
+    if live() {
+        leave(code);
+    }
     if world().live {
         ends(code);
     }
@@ -61,6 +79,8 @@ pub unsafe extern "C" fn fork() -> i32 {
         world.live = false;
         world.running = false;
         arm();
+    } else if world().live {
+        crate::syscalls::watch(true);
     }
     child
 }

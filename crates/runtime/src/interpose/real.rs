@@ -1,7 +1,7 @@
 //! The real functions of libc.
 
-use core::ffi::{c_char, c_void};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::ffi::{CStr, c_char, c_void};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -22,6 +22,19 @@ unsafe extern "C" {
     /// libc's.
     pub fn getauxval(kind: usize) -> usize;
     /// libc's.
+    pub fn pthread_condattr_init(attributes: *mut c_void) -> i32;
+    /// libc's.
+    pub fn pthread_condattr_setclock(attributes: *mut c_void, clock: i32) -> i32;
+    /// libc's.
+    pub fn pthread_cond_init(condition: *mut c_void, attributes: *const c_void) -> i32;
+    /// libc's.
+    pub fn pthread_spin_init(spin: *mut u32, shared: i32) -> i32;
+    /// libc's.
+    pub fn siglongjmp(buffer: usize, value: i32) -> !;
+    /// libc's.
+    pub fn fflush(stream: *mut c_void) -> i32;
+    fn dlopen(name: *const c_char, flags: i32) -> *mut c_void;
+    /// libc's.
     pub fn getenv(name: *const c_char) -> *const c_char;
     /// libc's own allocator.
     pub fn __libc_malloc(bytes: usize) -> *mut c_void;
@@ -38,7 +51,6 @@ unsafe extern "C" {
 macro_rules! real_functions {
     ($($name:ident: fn($($ty:ty),*) -> $result:ty;)*) => {
         /// The next definitions of the functions that are interposed here.
-        #[derive(Clone, Copy)]
         pub struct Functions {
             $(#[doc = concat!("libc's `", stringify!($name), "`.")] pub $name: unsafe extern "C" fn($($ty),*) -> $result,)*
         }
@@ -56,8 +68,6 @@ macro_rules! real_functions {
 real_functions! {
     __libc_start_main: fn(usize, i32, usize, usize, usize, usize, usize) -> i32;
     pthread_create: fn(*mut usize, *const c_void, usize, *mut c_void) -> i32;
-    pthread_join: fn(usize, *mut usize) -> i32;
-    pthread_detach: fn(usize) -> i32;
     pthread_key_create: fn(*mut u32, usize) -> i32;
     pthread_key_delete: fn(u32) -> i32;
     pthread_setname_np: fn(usize, *const c_char) -> i32;
@@ -87,15 +97,35 @@ static KNOWN: AtomicBool = AtomicBool::new(false);
 static FUNCTIONS: crate::global::Global<Option<Functions>> = crate::global::Global::new(None);
 
 /// The real functions, looked up on first use.
-pub fn functions() -> Functions {
-    if KNOWN.load(Ordering::Acquire)
-        && let Some(functions) = *FUNCTIONS.get()
-    {
-        return functions;
+pub fn functions() -> &'static Functions {
+    if !KNOWN.load(Ordering::Acquire) {
+        // Several threads of a passive program may come here: they all write the same.
+        *FUNCTIONS.get() = Some(look_up());
+        KNOWN.store(true, Ordering::Release);
     }
-    let functions = look_up();
-    // Several threads of a passive program may come here: they all write the same.
-    *FUNCTIONS.get() = Some(functions);
-    KNOWN.store(true, Ordering::Release);
-    functions
+    FUNCTIONS.get().get_or_insert_with(look_up)
+}
+
+/// The next definition of a function, looked up on first use. The name ends with a NUL.
+pub fn resolve(known: &AtomicUsize, name: &str) -> usize {
+    let function = known.load(Ordering::Relaxed);
+    if function != 0 {
+        return function;
+    }
+    let function = next(name.as_bytes()) as usize;
+    known.store(function, Ordering::Relaxed);
+    function
+}
+
+/// Any definition of a function that the program has loaded; 0 if there is none.
+pub fn find(name: &CStr) -> usize {
+    // SAFETY: a NUL-terminated name.
+    unsafe { dlsym(core::ptr::null_mut(), name.as_ptr()) as usize }
+}
+
+/// Loads a library for good, for all to see.
+pub fn load(name: &CStr) {
+    const RTLD_NOW_GLOBAL: i32 = 0x102;
+    // SAFETY: a NUL-terminated name.
+    unsafe { dlopen(name.as_ptr(), RTLD_NOW_GLOBAL) };
 }

@@ -1,16 +1,14 @@
-//! Threads as fibers: creating, joining, thread-specific data.
+//! Threads as fibers: their start and their end.
 
-use super::real;
+use super::{keys, mutex, process, real};
 use crate::arch;
-use crate::arch::errno::ESRCH;
 use crate::donor;
-use crate::execution::Key;
 use crate::host::{self, End};
 use crate::oracles::race;
 use crate::record;
 use crate::scheduler::{self, site_key};
 use crate::shared::shared;
-use crate::thread::{State, Thread, Wait};
+use crate::thread::{State, Thread};
 use crate::world::{live, take_at_site, world};
 use core::ffi::{c_char, c_void};
 use core::sync::atomic::Ordering;
@@ -115,40 +113,38 @@ extern "C" fn run_thread(number: usize) -> ! {
     finish(number, result)
 }
 
-/// Runs destructors of thread-local objects and of thread-specific data.
+/// Runs destructors of thread-local objects of the running thread. False if there were none.
+pub fn run_local_destructors(number: usize) -> bool {
+    let mut any = false;
+    while let Some((function, object)) = world().execution.threads[number].destructors.pop() {
+        any = true;
+        // SAFETY: registered by the program.
+        unsafe {
+            let function: extern "C" fn(usize) = core::mem::transmute(function);
+            function(object);
+        }
+    }
+    any
+}
+
 fn run_destructors(number: usize) {
     for _ in 0..DESTRUCTOR_ROUNDS {
-        let mut any = false;
-        while let Some((function, object)) = world().execution.threads[number].destructors.pop() {
-            any = true;
-            // SAFETY: registered by the program.
-            unsafe {
-                let function: extern "C" fn(usize) = core::mem::transmute(function);
-                function(object);
-            }
-        }
-        let mut index = 0;
-        while let Some(Key { key, destructor }) = world().execution.keys.get(index).copied() {
-            index += 1;
-            // SAFETY: the running thread's own data.
-            unsafe {
-                let value = real::pthread_getspecific(key);
-                if destructor != 0 && !value.is_null() {
-                    any = true;
-                    real::pthread_setspecific(key, core::ptr::null());
-                    let destructor: extern "C" fn(*mut c_void) = core::mem::transmute(destructor);
-                    destructor(value);
-                }
-            }
-        }
-        if !any {
+        let objects = run_local_destructors(number);
+        let data = keys::run_destructors();
+        if !objects && !data {
             return;
         }
     }
 }
 
-fn finish(number: usize, result: usize) -> ! {
+/// Ends the running thread.
+pub fn finish(number: usize, result: usize) -> ! {
     run_destructors(number);
+    mutex::owner_ends(number);
+    if world().execution.alive == 1 {
+        // The last thread ends the process, as libc does.
+        process::leave(0);
+    }
     record::event(Operation::Exit, 0, 0, 0, 0, 0);
     let execution = &mut world().execution;
     let thread = &mut execution.threads[number];
@@ -165,66 +161,11 @@ fn finish(number: usize, result: usize) -> ! {
 }
 
 /// The thread with this `pthread_t` that can still be joined or detached.
-fn find(pthread: usize) -> Option<usize> {
+pub fn find(pthread: usize) -> Option<usize> {
     let threads = &world().execution.threads;
     threads
         .iter()
         .rposition(|thread| thread.pthread == pthread && !thread.joined)
-}
-
-/// libc's `pthread_join`.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub unsafe extern "C" fn pthread_join(pthread: usize, result: *mut usize) -> i32 {
-    if !live() {
-        // SAFETY: libc's contract.
-        return unsafe { (real::functions().pthread_join)(pthread, result) };
-    }
-    let site = take_at_site();
-    let Some(number) = find(pthread) else {
-        return ESRCH as i32;
-    };
-    if world().running {
-        scheduler::point(Operation::Join, true, number, site);
-    }
-    while world().execution.threads[number].state != State::Done {
-        scheduler::block(Wait {
-            operation: Operation::Join,
-            object: number,
-            bits: !0,
-            deadline: u64::MAX,
-            site,
-            ..Wait::NONE
-        });
-    }
-    let thread = &mut world().execution.threads[number];
-    thread.joined = true;
-    let (value, donor) = (thread.result, thread.donor);
-    if !result.is_null() {
-        // SAFETY: the program's variable.
-        unsafe { *result = value };
-    }
-    let mut clock = alloc::vec::Vec::new();
-    if world().running {
-        clock = race::clock_of(number);
-        race::joined(number);
-        record::event(Operation::Join, number as u64, 1, 0, 0, site);
-    }
-    donor::give_back(donor, clock);
-    0
-}
-
-/// libc's `pthread_detach`.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub unsafe extern "C" fn pthread_detach(pthread: usize) -> i32 {
-    if !live() {
-        // SAFETY: libc's contract.
-        return unsafe { (real::functions().pthread_detach)(pthread) };
-    }
-    let Some(number) = find(pthread) else {
-        return ESRCH as i32;
-    };
-    world().execution.threads[number].detached = true;
-    0
 }
 
 /// libc's `pthread_setname_np`: names are not needed, and setting one is a system call.
@@ -271,30 +212,4 @@ pub unsafe extern "C" fn __cxa_thread_atexit_impl(
     }
     // SAFETY: libc's contract.
     unsafe { (real::functions().__cxa_thread_atexit_impl)(function, object, library) }
-}
-
-/// libc's `pthread_key_create`; destructors run at the end of a thread.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: usize) -> i32 {
-    let real = real::functions().pthread_key_create;
-    if !world().live {
-        // SAFETY: libc's contract.
-        return unsafe { real(key, destructor) };
-    }
-    // SAFETY: libc's contract.
-    let result = unsafe { real(key, 0) };
-    if result == 0 {
-        // SAFETY: libc has written the key.
-        let key = unsafe { *key };
-        world().execution.keys.push(Key { key, destructor });
-    }
-    result
-}
-
-/// libc's `pthread_key_delete`.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub unsafe extern "C" fn pthread_key_delete(key: u32) -> i32 {
-    world().execution.keys.retain(|known| known.key != key);
-    // SAFETY: libc's contract.
-    unsafe { (real::functions().pthread_key_delete)(key) }
 }

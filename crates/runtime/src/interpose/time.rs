@@ -1,14 +1,23 @@
 //! Clocks and sleeping, in virtual time.
 
+use super::cancel;
+use super::object::interpose;
+use crate::arch::errno::{EINTR, EINVAL};
 use crate::arch::nr;
 use crate::clock;
 use crate::scheduler;
-use crate::syscalls::as_errno;
+use crate::syscalls::{as_errno, error};
 use crate::thread::Wait;
 use crate::world::{live, take_at_site, world};
 use raddle_abi::site::Operation;
 
 const CLOCK_REALTIME: i32 = 0;
+const CLOCK_MONOTONIC: i32 = 1;
+const CLOCK_PROCESS: i32 = 2;
+const CLOCK_THREAD: i32 = 3;
+const SECOND: u64 = 1_000_000_000;
+const TIMES_PER_SECOND: i64 = 100;
+const CLOCK_PER_SECOND: i64 = 1_000_000;
 const ABSOLUTE: usize = 1;
 
 fn timespec(address: usize) -> [i64; 2] {
@@ -25,36 +34,61 @@ pub fn deadline_of(address: usize) -> u64 {
     clock::relative(seconds, nanoseconds)
 }
 
-fn sleep(deadline: u64) -> isize {
+/// Sleeps until a virtual time; after a signal, says how much was left if asked to.
+fn wait_until(deadline: u64, remaining: usize) -> isize {
     let site = take_at_site();
-    scheduler::block(Wait {
+    cancel::point();
+    let woken = cancel::block(Wait {
         operation: Operation::Sleep,
-        object: 0,
-        bits: !0,
         deadline,
         site,
         ..Wait::NONE
     });
-    0
+    match woken {
+        cancel::Woken::Cancelled => cancel::act(),
+        cancel::Woken::Interrupted => {
+            let left = deadline.saturating_sub(world().execution.now);
+            if remaining != 0 {
+                let left = [(left / SECOND) as i64, (left % SECOND) as i64];
+                // SAFETY: the program's timespec.
+                unsafe { *(remaining as *mut [i64; 2]) = left };
+            }
+            error(EINTR)
+        }
+        _ => 0,
+    }
+}
+
+fn is_time([seconds, nanoseconds]: [i64; 2]) -> bool {
+    seconds >= 0 && (0..SECOND as i64).contains(&nanoseconds)
 }
 
 /// `nanosleep`.
-pub fn sleep_for(request: usize) -> isize {
-    sleep(deadline_of(request))
+pub fn sleep_for(request: usize, remaining: usize) -> isize {
+    if !is_time(timespec(request)) {
+        return error(EINVAL);
+    }
+    wait_until(deadline_of(request), remaining)
 }
 
 /// `clock_nanosleep`.
-pub fn sleep_until(clock: i32, flags: usize, request: usize) -> isize {
-    let [seconds, nanoseconds] = timespec(request);
-    sleep(if flags & ABSOLUTE != 0 {
-        clock::absolute(clock, seconds, nanoseconds)
+pub fn sleep_until(clock: i32, flags: usize, request: usize, remaining: usize) -> isize {
+    let time = timespec(request);
+    if !is_time(time) || !clock::exists(clock) {
+        return error(EINVAL);
+    }
+    if flags & ABSOLUTE != 0 {
+        wait_until(clock::absolute(clock, time[0], time[1]), 0)
     } else {
-        clock::relative(seconds, nanoseconds)
-    })
+        wait_until(clock::relative(time[0], time[1]), remaining)
+    }
 }
 
 /// `clock_gettime`.
 pub fn read_into(clock: i32, result: usize) -> isize {
+    if !clock::exists(clock) {
+        return error(EINVAL);
+    }
     let (seconds, nanoseconds) = clock::read(clock);
     // SAFETY: the program's timespec.
     unsafe { *(result as *mut [i64; 2]) = [seconds, nanoseconds] };
@@ -86,60 +120,69 @@ fn real(number: usize, arguments: [usize; 6]) -> isize {
     unsafe { crate::arch::syscall(number, arguments) }
 }
 
-/// libc's `clock_gettime`.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub unsafe extern "C" fn clock_gettime(clock: i32, result: usize) -> i32 {
-    if world().live {
-        return read_into(clock, result) as i32;
-    }
-    as_errno(real(
-        nr::CLOCK_GETTIME,
-        [clock as usize, result, 0, 0, 0, 0],
-    )) as i32
+/// Ticks of `times` and of `clock`.
+fn ticks(clock: i32, per_second: i64) -> i64 {
+    let (seconds, nanoseconds) = clock::read(clock);
+    seconds * per_second + nanoseconds / (SECOND as i64 / per_second)
 }
 
-/// libc's `gettimeofday`.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub unsafe extern "C" fn gettimeofday(result: usize, zone: usize) -> i32 {
-    if world().live {
-        return read_day_into(result) as i32;
+/// `times`: all of the time was spent by the process itself.
+pub fn times_into(result: usize) -> isize {
+    let own = ticks(CLOCK_PROCESS, TIMES_PER_SECOND);
+    if result != 0 {
+        // SAFETY: the program's `struct tms`.
+        unsafe { *(result as *mut [i64; 4]) = [own, 0, 0, 0] };
     }
-    as_errno(real(nr::GETTIMEOFDAY, [result, zone, 0, 0, 0, 0])) as i32
+    ticks(CLOCK_MONOTONIC, TIMES_PER_SECOND) as isize
 }
 
-/// libc's `time`.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub unsafe extern "C" fn time(result: usize) -> i64 {
-    if world().live {
-        return seconds_into(result) as i64;
-    }
-    real(nr::TIME, [result, 0, 0, 0, 0, 0]) as i64
+/// `timespec_get`: returns the base, or 0.
+fn timespec_from(result: usize, base: i32) -> i32 {
+    let clock = match base {
+        1 => CLOCK_REALTIME,
+        2 => CLOCK_MONOTONIC,
+        3 => CLOCK_PROCESS,
+        4 => CLOCK_THREAD,
+        _ => return 0,
+    };
+    read_into(clock, result);
+    base
 }
 
-/// libc's `nanosleep`.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub unsafe extern "C" fn nanosleep(request: usize, remaining: usize) -> i32 {
-    if live() {
-        return sleep_for(request) as i32;
+/// Sleeps for a while, and returns the whole seconds that were left after a signal.
+fn sleep_seconds(seconds: u32) -> u32 {
+    let deadline = clock::relative(i64::from(seconds), 0);
+    let mut left = [0i64; 2];
+    if wait_until(deadline, left.as_mut_ptr() as usize) < 0 {
+        left[0] as u32 + u32::from(left[1] > 0)
+    } else {
+        0
     }
-    as_errno(real(nr::NANOSLEEP, [request, remaining, 0, 0, 0, 0])) as i32
 }
 
-/// libc's `clock_nanosleep`, which returns the error number.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub unsafe extern "C" fn clock_nanosleep(
-    clock: i32,
-    flags: i32,
-    request: usize,
-    remaining: usize,
-) -> i32 {
-    if live() {
-        return sleep_until(clock, flags as usize, request) as i32;
-    }
-    -(real(
-        nr::CLOCK_NANOSLEEP,
-        [clock as usize, flags as usize, request, remaining, 0, 0],
-    ) as i32)
+interpose! {
+    /// libc's `clock_gettime`.
+    clock_gettime(clock: i32, result: usize) -> i32 => as_errno(read_into(clock, result)) as i32;
+    /// libc's `gettimeofday`.
+    gettimeofday(result: usize, _zone: usize) -> i32 => read_day_into(result) as i32;
+    /// libc's `time`.
+    time(result: usize) -> i64 => seconds_into(result) as i64;
+    /// libc's `clock`.
+    clock() -> i64 => ticks(CLOCK_PROCESS, CLOCK_PER_SECOND);
+    /// libc's `times`.
+    times(result: usize) -> i64 => times_into(result) as i64;
+    /// libc's `timespec_get`.
+    timespec_get(result: usize, base: i32) -> i32 => timespec_from(result, base);
+    /// libc's `sleep`.
+    sleep(seconds: u32) -> u32 => sleep_seconds(seconds);
+    /// libc's `usleep`.
+    usleep(microseconds: u32) -> i32 =>
+        as_errno(wait_until(clock::relative(0, i64::from(microseconds) * 1000), 0)) as i32;
+    /// libc's `nanosleep`.
+    nanosleep(request: usize, remaining: usize) -> i32 => as_errno(sleep_for(request, remaining)) as i32;
+    /// libc's `clock_nanosleep`, which returns the error number.
+    clock_nanosleep(clock: i32, flags: i32, request: usize, remaining: usize) -> i32 =>
+        -(sleep_until(clock, flags as usize, request, remaining) as i32);
 }
 
 /// libc's `sched_yield`.

@@ -1,0 +1,128 @@
+//! Condition variables: first come, first woken, and nobody wakes without a reason.
+//!
+//! Only the clock of a condition stands in libc's object. Who waits is known to the scheduler.
+
+use super::cancel;
+use super::mutex;
+use super::object::{self, Deadline, interpose, word};
+use super::real;
+use crate::arch::errno::ETIMEDOUT;
+use crate::scheduler;
+use crate::thread::Wait;
+use crate::world::{live, world};
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use raddle_abi::site::Operation;
+
+const CONDITION_WORDS: usize = 12;
+const ATTRIBUTE_WORDS: usize = 4;
+const CLOCK_REALTIME: i32 = 0;
+const CLOCK_MONOTONIC: i32 = 1;
+
+/// Word of a condition by which libc tells its clock, + 1; 0 before it was looked for.
+static CLOCK_WORD: AtomicUsize = AtomicUsize::new(0);
+
+/// Words that libc makes of a new condition with this clock.
+fn initialised_with(clock: i32) -> [u32; CONDITION_WORDS] {
+    let mut condition = [0u32; CONDITION_WORDS];
+    let mut attributes = [0u32; ATTRIBUTE_WORDS];
+    let attributes = attributes.as_mut_ptr().cast::<c_void>();
+    // SAFETY: both are as large as libc's types, or larger.
+    unsafe {
+        real::pthread_condattr_init(attributes);
+        real::pthread_condattr_setclock(attributes, clock);
+        real::pthread_cond_init(condition.as_mut_ptr().cast(), attributes);
+    }
+    condition
+}
+
+/// Where libc keeps the clock differs between its versions, so it is asked.
+fn clock_of(condition: usize) -> i32 {
+    if CLOCK_WORD.load(Ordering::Relaxed) == 0 {
+        let realtime = initialised_with(CLOCK_REALTIME);
+        let monotonic = initialised_with(CLOCK_MONOTONIC);
+        let index = (0..CONDITION_WORDS).find(|index| realtime[*index] != monotonic[*index]);
+        CLOCK_WORD.store(
+            index.map_or(CONDITION_WORDS, |index| index) + 1,
+            Ordering::Relaxed,
+        );
+    }
+    let index = CLOCK_WORD.load(Ordering::Relaxed) - 1;
+    // A condition is otherwise left as it was initialised.
+    if index < CONDITION_WORDS && *word(condition, index * 4) & !1 != 0 {
+        CLOCK_MONOTONIC
+    } else {
+        CLOCK_REALTIME
+    }
+}
+
+/// Waits for a condition. The mutex is unlocked and the wait begun in one step.
+pub fn wait(condition: usize, mutex: usize, deadline: Deadline) -> i32 {
+    let time = match deadline.time() {
+        Ok(time) => time,
+        Err(error) => return error,
+    };
+    let site = object::begin(Operation::FutexWait, condition);
+    cancel::point();
+    let error = mutex::unlock_at(mutex, site);
+    if error != 0 {
+        return error;
+    }
+    mutex::pin(mutex);
+    let mut woken = cancel::Woken::TimedOut;
+    if Deadline::is_past(time) {
+        if live() {
+            scheduler::point(Operation::FutexWait, true, condition, site);
+        }
+    } else {
+        woken = cancel::block(Wait {
+            operation: Operation::FutexWait,
+            object: condition,
+            deadline: time,
+            site,
+            ..Wait::NONE
+        });
+    }
+    mutex::unpin(mutex);
+    if woken == cancel::Woken::Normally {
+        object::acquire(condition);
+    }
+    let error = mutex::lock_at(mutex, Deadline::NEVER, site);
+    match woken {
+        // The mutex is locked again before the handlers run.
+        cancel::Woken::Cancelled => cancel::act(),
+        cancel::Woken::TimedOut if error == 0 => ETIMEDOUT as i32,
+        _ => error,
+    }
+}
+
+/// Wakes up to `count` of those who wait.
+pub fn signal(condition: usize, count: u32) -> i32 {
+    let site = object::begin(Operation::FutexWake, condition);
+    object::touch(condition, site);
+    object::release_too(condition);
+    object::notify(condition, count, !0, site);
+    world().execution.changed();
+    0
+}
+
+interpose! {
+    /// libc's `pthread_cond_wait`.
+    pthread_cond_wait(condition: usize, mutex: usize) -> i32 => wait(condition, mutex, Deadline::NEVER);
+    /// libc's `pthread_cond_timedwait`.
+    pthread_cond_timedwait(condition: usize, mutex: usize, time: usize) -> i32 =>
+        wait(condition, mutex, Deadline::at(clock_of(condition), time));
+    /// libc's `pthread_cond_clockwait`.
+    pthread_cond_clockwait(condition: usize, mutex: usize, clock: i32, time: usize) -> i32 =>
+        wait(condition, mutex, Deadline::at(clock, time));
+    /// libc's `pthread_cond_signal`.
+    pthread_cond_signal(condition: usize) -> i32 => signal(condition, 1);
+    /// libc's `pthread_cond_broadcast`.
+    pthread_cond_broadcast(condition: usize) -> i32 => signal(condition, u32::MAX);
+    /// libc's `pthread_cond_destroy`. Whoever was woken needs the condition no more.
+    pthread_cond_destroy(condition: usize) -> i32 => {
+        let site = object::begin(Operation::FutexWake, condition);
+        object::touch(condition, site);
+        0
+    };
+}

@@ -1,0 +1,166 @@
+//! What the synchronisation objects of libc have in common.
+//!
+//! An object's state stands in the object itself, where libc keeps it: static initialisers
+//! work, snapshots bring it back, and an object that was locked before the program came under
+//! control stays locked. Owners are logical threads, whichever OS thread carries them.
+
+use crate::arch::errno::EINVAL;
+use crate::clock;
+use crate::execution::LostWake;
+use crate::oracles::race;
+use crate::oracles::shadow::access;
+use crate::record;
+use crate::scheduler;
+use crate::thread::Wait;
+use crate::world::{arm, live, take_at_site, world};
+use raddle_abi::hooks::order;
+use raddle_abi::site::{Operation, SiteId};
+
+/// Lost wake-ups that are remembered.
+const REMEMBERED: usize = 64;
+const SECOND: i64 = 1_000_000_000;
+
+/// Declares functions that take the place of libc's. Until the program is under control each
+/// calls libc's own; then it is the expression after `=>`.
+macro_rules! interpose {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $ty:ty),* $(,)?) -> $result:ty => $body:expr;)*) => {
+        $($(#[$doc])*
+        #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+        pub unsafe extern "C" fn $name($($argument: $ty),*) -> $result {
+            if !$crate::world::world().live {
+                static REAL: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+                let real = $crate::interpose::real::resolve(&REAL, concat!(stringify!($name), "\0"));
+                // SAFETY: libc's function of this name has this signature.
+                return unsafe {
+                    let real: unsafe extern "C" fn($($ty),*) -> $result = core::mem::transmute(real);
+                    real($($argument),*)
+                };
+            }
+            $body
+        })*
+    };
+}
+pub(crate) use interpose;
+
+/// A scheduling point before an operation on an object. Returns its site.
+pub fn begin(operation: Operation, object: usize) -> SiteId {
+    let site = take_at_site();
+    if live() {
+        scheduler::point(operation, true, object, site);
+    }
+    site
+}
+
+/// The number by which objects know the running thread.
+pub fn me() -> u32 {
+    crate::syscalls::thread_id() as u32
+}
+
+/// A word of an object.
+pub fn word(object: usize, offset: usize) -> &'static mut u32 {
+    // SAFETY: the program passed the object, and every object is at least that large.
+    unsafe { &mut *((object + offset) as *mut u32) }
+}
+
+fn is_watched() -> bool {
+    let world = world();
+    let current = world.execution.current;
+    world.running && world.orders.race && world.execution.threads[current].entered
+}
+
+/// The running thread is about to change an object, as an atomic operation would.
+pub fn touch(object: usize, site: SiteId) {
+    if is_watched() {
+        race::access(object, 4, access::ATOMIC | access::WRITE, site);
+    }
+}
+
+/// What the running thread does from now on comes after the last [`release`] of the object.
+pub fn acquire(object: usize) {
+    if is_watched() {
+        race::load(object, order::ACQUIRE);
+    }
+}
+
+/// What the running thread did so far comes before the next [`acquire`] of the object.
+pub fn release(object: usize) {
+    if is_watched() {
+        race::store(object, order::RELEASE);
+    }
+}
+
+/// As [`release`], beside what others have released before.
+pub fn release_too(object: usize) {
+    if is_watched() {
+        race::modify(object, order::RELEASE);
+    }
+}
+
+/// Blocks the running thread, also where hooks are off. True if its time ran out.
+pub fn block(wait: Wait) -> bool {
+    let off = core::mem::take(&mut world().off);
+    if off != 0 {
+        arm();
+    }
+    let timed_out = scheduler::block(wait);
+    if off != 0 {
+        world().off = off;
+        arm();
+    }
+    timed_out
+}
+
+/// Wakes all who wait for an object that may have become free.
+pub fn wake_all(operation: Operation, object: usize) {
+    scheduler::wake_waiters(operation, object, u32::MAX, !0);
+    world().execution.changed();
+}
+
+/// Wakes up to `count` of those who wait for an event, and remembers if nobody did.
+pub fn notify(object: usize, count: u32, bits: u32, site: SiteId) -> u32 {
+    let woken = scheduler::wake_waiters(Operation::FutexWait, object, count, bits);
+    let execution = &mut world().execution;
+    if woken == 0 {
+        if execution.lost_wakes.len() >= REMEMBERED {
+            execution.lost_wakes.remove(0);
+        }
+        execution.lost_wakes.push(LostWake {
+            object,
+            thread: execution.current as u16,
+            site,
+        });
+    }
+    let woken_count = u64::from(woken);
+    record::event(Operation::FutexWake, object as u64, woken_count, 0, 0, site);
+    woken
+}
+
+/// When a wait ends by itself: never, at a virtual time, or not at all because the program
+/// passed something that is no time.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(Result<u64, i32>);
+
+impl Deadline {
+    /// No time limit.
+    pub const NEVER: Self = Self(Ok(u64::MAX));
+
+    /// An absolute time on a clock, at the program's timespec.
+    pub fn at(clock: i32, timespec: usize) -> Self {
+        // SAFETY: the program's timespec.
+        let [seconds, nanoseconds] = unsafe { *(timespec as *const [i64; 2]) };
+        if !(0..SECOND).contains(&nanoseconds) || !clock::is_waitable(clock) {
+            return Self(Err(EINVAL as i32));
+        }
+        Self(Ok(clock::absolute(clock, seconds, nanoseconds)))
+    }
+
+    /// The virtual time, or the error that a function returns once it has to wait.
+    pub fn time(self) -> Result<u64, i32> {
+        self.0
+    }
+
+    /// Whether the time is over already.
+    pub fn is_past(time: u64) -> bool {
+        time <= world().execution.now
+    }
+}
