@@ -1,6 +1,6 @@
 //! The user's own cargo set-up is respected.
 
-use raddle_e2e::Fixture;
+use raddle_e2e::{Fixture, Line};
 
 #[test]
 fn flags_wrappers_profiles_features_and_environment_hold() {
@@ -18,4 +18,17 @@ fn flags_wrappers_profiles_features_and_environment_hold() {
         (finding.test.as_str(), finding.kind.as_str()),
         ("sum_is_right", "panic")
     );
+}
+
+#[test]
+fn an_allocator_of_the_programs_own_is_set_aside_and_that_is_said() {
+    let fixture = Fixture::special("own-allocator");
+    let run = fixture.check(&["test"], 100);
+    assert_eq!(run.finding().kind, "double-free", "{run:#?}");
+    let notes = run.lines.iter().filter_map(|line| match line {
+        Line::Note { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let said = notes.filter(|text| text.contains("its own allocator"));
+    assert_eq!(said.count(), 1, "{run:#?}");
 }

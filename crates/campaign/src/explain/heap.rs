@@ -31,6 +31,14 @@ struct Past {
     located: Located,
 }
 
+/// What names the access at fault: its site, and the innermost function outside of std. Who
+/// called that one does not matter: the same error is found by many callers.
+pub(super) fn identity(locator: &mut Locator, step: &RawStep) -> String {
+    let located = locator.locate(step.site, &step.frames);
+    let function = located.place(false).function;
+    format!("{:016x} {function}", located.key)
+}
+
 pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawRecording) -> Story {
     let Some(step) = raw.steps.first() else {
         return super::trouble::story(locator, raw);
@@ -45,12 +53,12 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
         })
     };
     let (free, allocation) = (past(life.free), past(life.allocation));
-    let place = fault.place(true);
+    let place = fault.place(false);
     let freed_by = |before: &str| match &free {
         Some(free) => format!(
             "{} {before} in {}",
             thread_in_words(free.thread),
-            in_words(&free.located.place(true))
+            in_words(&free.located.place(false))
         ),
         None => before.to_owned(),
     };
@@ -60,7 +68,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
         Some(past) => format!(
             " It was allocated by {} in {}.",
             thread_in_words(past.thread),
-            in_words(&past.located.place(true))
+            in_words(&past.located.place(false))
         ),
         None => String::new(),
     };
@@ -131,7 +139,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
     stacks.push(stack_of(heading, step.thread, &fault));
     for (word, past) in [("freed", &free), ("allocated", &allocation)] {
         if let Some(past) = past {
-            sites.push(past.located.place(true));
+            sites.push(past.located.place(false));
             stacks.push(past_stack(word, past));
         }
     }
@@ -157,7 +165,7 @@ fn past_stack(word: &str, past: &Past) -> Stack {
 
 /// The place of a free as part of a title.
 fn title_of(free: Option<&Past>, before: &str, after: &str, unknown: &str) -> String {
-    let place: Option<Place> = free.map(|free| free.located.place(true));
+    let place: Option<Place> = free.map(|free| free.located.place(false));
     match place.filter(|place| *place != unknown_place()) {
         Some(place) => format!("{before}{}{after}", in_words(&place)),
         None => unknown.to_owned(),

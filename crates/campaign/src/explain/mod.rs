@@ -129,6 +129,12 @@ impl Explainer {
                 .take(2)
                 .map(|step| race::identity(&mut self.locator, step))
                 .collect(),
+            Kind::UseAfterFree | Kind::DoubleFree | Kind::OutOfBounds => raw
+                .steps
+                .iter()
+                .take(1)
+                .map(|step| heap::identity(&mut self.locator, step))
+                .collect(),
             _ => raw
                 .steps
                 .iter()

@@ -25,6 +25,10 @@ pub(super) fn plain_sites(raw: &RawFinding) -> impl Iterator<Item = SiteId> {
 /// What names an access. Only one of the two has a stack, and which one depends on their
 /// order, so the stack takes part only if the site alone does not lead to the user's code.
 pub(super) fn identity(locator: &mut Locator, step: &RawStep) -> String {
+    if step.operation == Operation::Free {
+        // Most frees stand in std; the access that races with them is what makes the name.
+        return format!("free {:016x}", locator.key(step.site));
+    }
     let located = locator.locate(step.site, &[]);
     if located.key != 0 && located.user(false).is_some() {
         return format!("{:016x}", located.key);

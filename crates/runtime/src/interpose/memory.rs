@@ -20,6 +20,11 @@ pub fn take_over() {
     TAKEN_OVER.store(true, Ordering::Release);
 }
 
+/// Whether blocks come from the runtime's heap.
+pub fn is_taken_over() -> bool {
+    ours()
+}
+
 #[inline(always)]
 fn ours() -> bool {
     TAKEN_OVER.load(Ordering::Relaxed)

@@ -6,6 +6,7 @@
 //! or a new file and one line here; system calls made without libc's functions end up in
 //! [`crate::syscalls`].
 
+pub mod allocators;
 pub mod barrier;
 pub mod c11;
 pub mod cancel;
