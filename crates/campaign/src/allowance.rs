@@ -4,18 +4,22 @@
 //! are done, and nobody knows before how long these take. So in its first turn a test gets a
 //! small part of its share for them. If that is not enough, it is postponed, and its next turn
 //! is twice as long: long tests do not take the time of short ones, and what is begun in vain
-//! costs no more than what is done in the end. The last tests are not postponed any more, and
-//! a test that has explored anything goes on to the end of its share. Time that is left when
-//! every test had its share goes to those that wanted more, in equal shares again.
+//! costs no more than what is done in the end. The last tests are not postponed any more. As
+//! long as others wait to explore anything at all, a test explores for a part of its share
+//! only: many executions of some tests are worth less than a few of each. What is left then
+//! goes to those that want more, in equal shares again.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use crate::course::Course;
 use crate::runner::Patience;
 use crate::session::Session;
 
 /// Part of its share that a test gets in its first turn until it has explored anything.
 const FIRST_PART: u32 = 8;
+/// Part of its share in which it explores, as long as others have explored nothing.
+const EXPLORING_PART: u32 = 4;
 /// The least that it gets for that; enough to start a process.
 const LEAST: Duration = Duration::from_millis(200);
 
@@ -30,20 +34,25 @@ pub(crate) struct Allowance<'a> {
 }
 
 impl<'a> Allowance<'a> {
-    /// For a turn that begins now, with `waiting` tests, this one included, still to come.
-    /// Raises `patience`, the time that the test had until it was postponed, to what it has
-    /// this time.
-    pub fn new(session: &'a Session<'a>, waiting: usize, patience: &mut Duration) -> Self {
+    /// For a turn that begins now, with `waiting` tests of its kind (those that have explored
+    /// something, or those that have not), this one included, still to come. Raises the time
+    /// that the test had until it was postponed to what it has this time.
+    pub fn new(session: &'a Session<'a>, waiting: usize, course: &mut Course) -> Self {
         let now = Instant::now();
         let jobs = session.options.jobs.max(1);
         let rounds = u32::try_from(waiting.div_ceil(jobs).max(1)).unwrap_or(u32::MAX);
         let share = (session.time_left() / rounds).max(LEAST);
-        *patience = (*patience * 2).max(share / FIRST_PART).max(LEAST);
+        let patience = (course.patience * 2).max(share / FIRST_PART).max(LEAST);
+        course.patience = patience;
         let has_others = waiting > jobs;
+        let share = match has_others && course.tally.explored == 0 {
+            true => (share / EXPLORING_PART).max(patience),
+            false => share,
+        };
         Self {
             session,
             share_ends: now + share,
-            patience_ends: has_others.then(|| now + *patience),
+            patience_ends: has_others.then(|| now + patience),
             has_explored: Cell::new(false),
             is_postponed: Cell::new(false),
         }
@@ -114,16 +123,18 @@ mod tests {
     #[test]
     fn a_long_test_is_postponed_and_gets_more_time_each_turn() {
         check(Duration::from_secs(1000), |session| {
-            let mut patience = Duration::ZERO;
-            let first = Allowance::new(session, 50_000, &mut patience);
-            assert_eq!(patience, LEAST);
-            let second = Allowance::new(session, 50_000, &mut patience);
-            assert_eq!(patience, LEAST * 2);
+            let mut course = Course::new(0);
+            let first = Allowance::new(session, 50_000, &mut course);
+            assert_eq!(course.patience, LEAST);
+            let second = Allowance::new(session, 50_000, &mut course);
+            assert_eq!(course.patience, LEAST * 2);
             assert_eq!(first.patience(), Patience::Long);
             std::thread::sleep(LEAST + Duration::from_millis(10));
             assert_eq!(first.patience(), Patience::None);
             assert!(first.is_postponed() && first.is_over());
             second.explored();
+            assert_eq!(second.patience(), Patience::Long);
+            std::thread::sleep(LEAST);
             assert_eq!(second.patience(), Patience::Short);
             assert!(!second.is_postponed());
         });
@@ -132,15 +143,31 @@ mod tests {
     #[test]
     fn a_test_without_others_is_never_postponed() {
         check(Duration::from_secs(1000), |session| {
-            let allowance = Allowance::new(session, 1, &mut Duration::default());
+            let allowance = Allowance::new(session, 1, &mut Course::new(0));
             assert!(allowance.patience_ends.is_none());
+        });
+    }
+
+    #[test]
+    fn a_test_explores_for_a_part_of_its_share_until_all_have_explored() {
+        check(Duration::from_secs(1000), |session| {
+            let seconds = |allowance: &Allowance<'_>| {
+                allowance
+                    .share_ends
+                    .duration_since(Instant::now())
+                    .as_secs()
+            };
+            let mut course = Course::new(0);
+            assert!(seconds(&Allowance::new(session, 10, &mut course)) < 26);
+            course.tally.explored = 1;
+            assert!(seconds(&Allowance::new(session, 10, &mut course)) > 90);
         });
     }
 
     #[test]
     fn the_end_of_the_run_ends_everything() {
         check(Duration::ZERO, |session| {
-            let allowance = Allowance::new(session, 1, &mut Duration::default());
+            let allowance = Allowance::new(session, 1, &mut Course::new(0));
             assert_eq!(allowance.patience(), Patience::Short);
             assert!(allowance.is_over() && !allowance.is_postponed());
         });

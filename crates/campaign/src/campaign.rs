@@ -94,7 +94,7 @@ fn work(session: &Session<'_>, targets: &[Target], queue: &Queue) {
             if course.turns == 0 {
                 session.send(Event::TestStarted(course.index));
             }
-            let allowance = Allowance::new(session, waiting, &mut course.patience);
+            let allowance = Allowance::new(session, waiting, &mut course);
             let verdict = run_turn(session, target, &mut course, &allowance);
             let is_undecided = matches!(verdict, Verdict::NotRun { .. } | Verdict::Explored);
             let is_postponed = allowance.is_postponed() || course.wants_more(session);
