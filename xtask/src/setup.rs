@@ -1,4 +1,4 @@
-//! Everything that the other tasks need: a C linker, rustup's components, and the built tool.
+//! Everything that the other tasks need: a C linker, clang, rustup's components, and the built tool.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,6 +20,22 @@ pub fn linker() -> Result<()> {
     Ok(())
 }
 
+/// Makes sure that there is a clang, without which C and C++ cannot be tested.
+pub fn clang() -> Result<()> {
+    let exists = || shell::succeeds(Command::new("clang").arg("--version"));
+    if exists() {
+        return Ok(());
+    }
+    eprintln!("xtask: there is no clang, which compiles C and C++; installing the package clang");
+    let install = |arguments: &[&str]| shell::run(Command::new("apt-get").args(arguments));
+    let installed = install(&["install", "-y", "clang"])
+        .or_else(|_| install(&["update"]).and_then(|()| install(&["install", "-y", "clang"])));
+    if installed.is_err() || !exists() {
+        bail!("there is no clang: install clang 14 or newer and try again");
+    }
+    Ok(())
+}
+
 /// Makes sure that rustfmt and clippy are there.
 pub fn components() -> Result<()> {
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
@@ -34,6 +50,7 @@ pub fn components() -> Result<()> {
 /// Builds the tool and returns its path.
 pub fn tool() -> Result<PathBuf> {
     linker()?;
+    clang()?;
     shell::run(&mut shell::cargo([
         "build",
         "--release",

@@ -11,6 +11,10 @@ pub const RUNTIME_DIR: &str = "RADDLE_RUNTIME_DIR";
 pub const CACHE_DIR: &str = "RADDLE_CACHE_DIR";
 /// The linker that the user's configuration names; `cc` without it.
 pub const REAL_LINKER: &str = "RADDLE_REAL_LINKER";
+/// The C compiler that build scripts would call without us.
+pub const REAL_CC: &str = "RADDLE_REAL_CC";
+/// The C++ compiler that build scripts would call without us.
+pub const REAL_CXX: &str = "RADDLE_REAL_CXX";
 /// The user's own `rustc-wrapper`, to be called with rustc's path and arguments.
 pub const REAL_WRAPPER: &str = "RADDLE_REAL_WRAPPER";
 /// rustc's sysroot, where its libLLVM is found.

@@ -10,8 +10,8 @@ use core::ffi::c_char;
 /// Section of all site records.
 pub const SITE_SECTION: &str = ".data.rel.ro.raddle_sites";
 
-/// Address of a [`Site`] in the executable; the low 32 bits are enough because executables
-/// are linked below 4 GiB. 0 means "unknown".
+/// Address of a [`Site`]; 32 bits are enough because executables and instrumented libraries are
+/// linked below 4 GiB. 0 means "unknown": also where a library was loaded elsewhere.
 pub type SiteId = u32;
 
 /// One source location of one operation.

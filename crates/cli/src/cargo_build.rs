@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use raddle_abi::env;
+use raddle_instrument::{Clang, ClangError};
 use serde::Deserialize;
 
 use crate::cache::Cache;
@@ -27,7 +28,15 @@ use crate::toolchain::{TARGET, Toolchain};
 const RUNNER_VARIABLE: &str = "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER";
 
 /// Variables that we set for the build and that programs under test must not see.
-pub(crate) const OWN_VARIABLES: &[&str] = &["RUSTC_WRAPPER", "RUSTDOC", RUNNER_VARIABLE];
+pub(crate) const OWN_VARIABLES: &[&str] = &[
+    "RUSTC_WRAPPER",
+    "RUSTDOC",
+    RUNNER_VARIABLE,
+    "CC_x86_64-unknown-linux-gnu",
+    "CC_x86_64_unknown_linux_gnu",
+    "CXX_x86_64-unknown-linux-gnu",
+    "CXX_x86_64_unknown_linux_gnu",
+];
 
 /// An executable that cargo built.
 #[derive(Clone, Debug)]
@@ -94,6 +103,8 @@ pub(crate) struct CargoBuild<'a> {
     pub config: &'a CargoConfig,
     /// Jobs of cargo and modules instrumented at a time, if the user says how many.
     pub build_jobs: Option<usize>,
+    /// What compiles C for us, or why it cannot.
+    pub clang: &'a Result<Clang, ClangError>,
     /// Set when the user wants to stop.
     pub stop: &'a StopFlag,
 }
@@ -210,7 +221,27 @@ impl CargoBuild<'_> {
         if let Some(wrapper) = self.config.program("rustc-wrapper", "RUSTC_WRAPPER") {
             command.env(env::REAL_WRAPPER, wrapper);
         }
+        if self.clang.is_ok() {
+            self.compile_c(&mut command);
+        }
         command
+    }
+
+    /// Lets build scripts compile C through us.
+    fn compile_c(&self, command: &mut Command) {
+        let compilers = [
+            ("CC", "cc", env::REAL_CC, personality::CC),
+            ("CXX", "c++", env::REAL_CXX, personality::CXX),
+        ];
+        for (name, default, real, own) in compilers {
+            let user = c_compiler(name, |variable| std::env::var(variable).ok());
+            command.env(real, user.unwrap_or_else(|| default.to_owned()));
+            // The most specific name wins in the crate `cc`, and so for those that use it.
+            let ours = self.cache.program(own);
+            for target in [TARGET, &TARGET.replace('-', "_")] {
+                command.env(format!("{name}_{target}"), &ours);
+            }
+        }
     }
 
     /// Builds, and returns what was built.
@@ -266,6 +297,19 @@ impl CargoBuild<'_> {
             .with_context(|| format!("cannot read {}", directory.display()))
             .or_exit(Exit::Unsupported)
     }
+}
+
+/// The user's own C or C++ compiler, by the variables that the crate `cc` reads, in its order.
+fn c_compiler(name: &str, variable: impl Fn(String) -> Option<String>) -> Option<String> {
+    let names = [
+        format!("{name}_{TARGET}"),
+        format!("{name}_{}", TARGET.replace('-', "_")),
+        format!("HOST_{name}"),
+        format!("TARGET_{name}"),
+        name.to_owned(),
+    ];
+    let mut values = names.into_iter().filter_map(variable);
+    values.find(|value| !value.trim().is_empty())
 }
 
 fn read_artifacts(messages: impl Read) -> io::Result<Vec<Artifact>> {
@@ -332,7 +376,7 @@ pub(crate) fn as_text(arguments: &[OsString]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Message, manifest_harness};
+    use super::{Message, c_compiler, manifest_harness};
     use std::fs;
 
     #[test]
@@ -347,6 +391,20 @@ mod tests {
         assert_eq!(harness(Some("test"), "a"), Some(false));
         assert_eq!(harness(Some("test"), "b"), None);
         assert_eq!(harness(Some("bin"), "a"), None);
+    }
+
+    #[test]
+    fn the_most_specific_compiler_is_kept() {
+        let variables = [
+            ("CC", "gcc-13"),
+            ("CC_x86_64_unknown_linux_gnu", "ccache gcc"),
+        ];
+        let variable = |name: String| {
+            let found = variables.iter().find(|(own, _)| *own == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        assert_eq!(c_compiler("CC", variable).as_deref(), Some("ccache gcc"));
+        assert_eq!(c_compiler("CXX", variable), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use raddle_abi::env;
 use raddle_instrument::{CompileError, Environment, Language};
 
 use crate::runner_record;
@@ -43,7 +44,12 @@ fn compiler(language: Language, arguments: Vec<OsString>) -> ExitCode {
         .map_err(CompileError::from)
         .and_then(|environment| {
             let arguments = arguments.into_iter().skip(1);
-            raddle_instrument::compiler(language, arguments, &environment)
+            let (variable, default) = match language {
+                Language::C => (env::REAL_CC, "cc"),
+                Language::Cxx => (env::REAL_CXX, "c++"),
+            };
+            let real = std::env::var(variable).unwrap_or_else(|_| default.to_owned());
+            raddle_instrument::compiler_beside(language, arguments, &real, &environment)
         });
     result.unwrap_or_else(|error| {
         eprintln!("raddle: {error}");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use raddle_campaign::{IgnoreRule, Options, Target};
+use raddle_instrument::{Clang, ClangError, find_clang};
 
 use crate::cache::Cache;
 use crate::cargo_build::CargoBuild;
@@ -77,6 +78,7 @@ impl Session {
         let console = &mut self.console;
         let cache = Cache::prepare(&self.toolchain, || console.status("Compiling", text))?;
         self.stop.check()?;
+        let clang = clang(&self.toolchain);
         let build = CargoBuild {
             flags: &self.flags,
             metadata: &self.metadata,
@@ -84,10 +86,11 @@ impl Session {
             cache: &cache,
             config: &self.config,
             build_jobs: self.run.build_jobs(),
+            clang: &clang,
             stop: &self.stop,
         };
         let executables = build.run()?;
-        for warning in link_reports::warnings(&build.link_reports(), &executables) {
+        for warning in link_reports::warnings(&build.link_reports(), &executables, &clang) {
             self.console.note(warning);
         }
         targets(&executables, &self.metadata, arguments, &self.stop)
@@ -102,6 +105,11 @@ impl Session {
             ..self.run.campaign()
         }
     }
+}
+
+/// The clang that works with this toolchain.
+pub(crate) fn clang(toolchain: &Toolchain) -> Result<Clang, ClangError> {
+    find_clang(raddle_instrument::llvm_major(&toolchain.sysroot).unwrap_or(0))
 }
 
 /// Cargo's configuration in the current directory.

@@ -19,7 +19,7 @@ mod program;
 mod rustc_wrapper;
 
 pub use self::compiler::{
-    Clang, ClangError, Error as CompileError, Language, compiler, find_clang,
+    Clang, ClangError, Error as CompileError, Language, compiler, compiler_beside, find_clang,
 };
 pub use self::environment::Environment;
 pub use self::linker::{Error as LinkError, Failure, LinkReport, linker};

@@ -86,7 +86,7 @@ pub fn without_hooks<T>(section: impl FnOnce() -> T) -> T {
 pub fn take_at_site() -> u32 {
     // SAFETY: one OS thread.
     unsafe {
-        let site = AT_SITE as u32;
+        let site = u32::try_from(AT_SITE).unwrap_or(0);
         AT_SITE = 0;
         if site != 0 {
             return site;

@@ -1,9 +1,12 @@
 //! An executable's memory as the linker laid it out, read from its ELF file.
 //!
-//! Executables under test are linked at fixed addresses, so an address that the runtime saw
-//! is an address here. Any file and any address are survived.
+//! Executables under test and their instrumented libraries are linked at fixed addresses, so
+//! an address that the runtime saw is an address here. Any file and any address are survived.
 
-use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+use crate::demangle::demangle;
+use crate::libraries::libraries;
+use object::read::elf::{ElfFile64, FileHeader as _, Rela as _, SectionHeader as _};
+use object::{Endianness, Object, ObjectSegment, ObjectSymbol, SymbolKind, elf};
 use std::ops::Range;
 use std::path::Path;
 
@@ -54,10 +57,32 @@ impl Image {
             path: name(),
             source,
         })?;
-        Self::parse(bytes).map_err(|source| ImageError::Format {
+        let mut image = Self::parse(bytes).map_err(|source| ImageError::Format {
             path: name(),
             source,
-        })
+        })?;
+        for library in libraries(path) {
+            // One that cannot be read has no sites, which is all that can be done about it.
+            let bytes = std::fs::read(&library.path).unwrap_or_default();
+            if let Ok(library) = Self::parse(bytes) {
+                image.add(library);
+            }
+        }
+        Ok(image)
+    }
+
+    /// Adds a library to its program.
+    fn add(&mut self, library: Self) {
+        let shift = self.bytes.len();
+        self.bytes.extend(library.bytes);
+        let moved = library.segments.into_iter();
+        self.segments.extend(
+            moved.map(|(address, range)| (address, range.start + shift..range.end + shift)),
+        );
+        self.statics.extend(library.statics);
+        self.statics.sort_unstable();
+        self.build_id.push('+');
+        self.build_id.push_str(&library.build_id);
     }
 
     /// Reads an executable from its bytes.
@@ -82,25 +107,36 @@ impl Image {
             .symbols()
             .filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.size() > 0)
             .filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?)))
-            .map(|(address, size, name)| {
-                (
-                    address,
-                    size,
-                    format!("{:#}", rustc_demangle::demangle(name)),
-                )
-            })
+            .map(|(address, size, name)| (address, size, demangle(name)))
             .collect();
         statics.sort_unstable();
+        let relocations = relative_relocations(&bytes);
         let build_id = match file.build_id() {
             Ok(Some(id)) => id.iter().map(|byte| format!("{byte:02x}")).collect(),
             _ => format!("{:016x}", fnv(&bytes)),
         };
-        Ok(Self {
+        let mut image = Self {
             segments,
             statics,
             build_id,
             bytes,
-        })
+        };
+        for (address, value) in relocations {
+            image.relocate(address, value);
+        }
+        Ok(image)
+    }
+
+    /// Writes a pointer that the loader would write. The linker leaves it out of the file.
+    fn relocate(&mut self, address: u64, value: u64) {
+        let place = self.segments.iter().find_map(|(start, range)| {
+            let offset = usize::try_from(address.checked_sub(*start)?).ok()?;
+            let at = range.start.checked_add(offset)?;
+            (at.checked_add(8)? <= range.end).then_some(at)
+        });
+        if let Some(place) = place {
+            self.bytes[place..place + 8].copy_from_slice(&value.to_le_bytes());
+        }
     }
 
     /// Identifies the build: the linker's build id, else a hash of the file.
@@ -135,6 +171,34 @@ impl Image {
         let offset = address - start;
         (offset < *size).then_some((name, offset))
     }
+}
+
+/// Pointers of a library into itself: where they stand, and what they are.
+fn relative_relocations(bytes: &[u8]) -> Vec<(u64, u64)> {
+    let Ok(file) = ElfFile64::<Endianness>::parse(bytes) else {
+        return Vec::new();
+    };
+    let endian = file.endian();
+    let header = file.elf_header();
+    if header.e_type(endian) != elf::ET_DYN {
+        return Vec::new();
+    }
+    let Ok(sections) = header.sections(endian, bytes) else {
+        return Vec::new();
+    };
+    let tables = sections
+        .iter()
+        .filter_map(|section| section.rela(endian, bytes).ok().flatten());
+    tables
+        .flat_map(|(entries, _)| entries)
+        .filter(|entry| entry.r_type(endian, false) == elf::R_X86_64_RELATIVE)
+        .map(|entry| {
+            (
+                entry.r_offset(endian),
+                entry.r_addend(endian).cast_unsigned(),
+            )
+        })
+        .collect()
 }
 
 fn fnv(bytes: &[u8]) -> u64 {

@@ -13,11 +13,15 @@ pub mod binary;
 #[cfg(feature = "std")]
 pub mod decode;
 #[cfg(feature = "std")]
+pub mod demangle;
+#[cfg(feature = "std")]
 pub mod finding;
 #[cfg(feature = "std")]
 mod form;
 #[cfg(feature = "std")]
 pub mod image;
+#[cfg(feature = "std")]
+pub mod libraries;
 #[cfg(feature = "std")]
 pub mod naming;
 #[cfg(feature = "std")]

@@ -51,8 +51,14 @@ impl Paths {
     }
 }
 
+/// Directories of the system's headers: what is inlined from there is nobody's code.
+const SYSTEM: &[&str] = &["/usr/include/", "/usr/lib/"];
+
 /// `std/...` for files of the standard library and of the packages built into it.
 fn std_file(file: &str) -> Option<String> {
+    if SYSTEM.iter().any(|directory| file.starts_with(directory)) {
+        return Some(file.to_owned());
+    }
     let is_std = file.starts_with("/rustc/")
         || file.contains("/lib/rustlib/src/rust/")
         || file.starts_with("/rust/deps/");
@@ -151,6 +157,11 @@ mod tests {
             (
                 "/rust/deps/hashbrown-0.15.2/src/raw.rs",
                 "std/hashbrown-0.15.2/src/raw.rs",
+                Owner::Std,
+            ),
+            (
+                "/usr/include/c++/12/bits/std_mutex.h",
+                "/usr/include/c++/12/bits/std_mutex.h",
                 Owner::Std,
             ),
             ("", "", Owner::Std),

@@ -1,10 +1,13 @@
 //! Names for code addresses, from the executable's debug information.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
 use addr2line::Loader;
+use raddle_trace::demangle::demangle;
 use raddle_trace::finding::Place;
+use raddle_trace::libraries::libraries;
 
 use super::paths::{Owner, Paths};
 
@@ -17,9 +20,11 @@ pub(crate) struct Frame {
     pub owner: Owner,
 }
 
-/// Looks up addresses of one executable. The debug information is loaded on first use.
+/// Looks up addresses of one executable and its instrumented libraries. The debug information
+/// is loaded on first use.
 pub(crate) struct Symbols {
     loader: Option<Loader>,
+    libraries: Vec<(Range<u64>, Loader)>,
     paths: Paths,
     known: HashMap<u64, Vec<Frame>>,
 }
@@ -29,6 +34,10 @@ impl Symbols {
     pub fn new(executable: &Path, paths: Paths) -> Self {
         Self {
             loader: Loader::new(executable).ok(),
+            libraries: libraries(executable)
+                .into_iter()
+                .filter_map(|library| Some((library.addresses, Loader::new(library.path).ok()?)))
+                .collect(),
             paths,
             known: HashMap::new(),
         }
@@ -40,6 +49,7 @@ impl Symbols {
         let paths = Paths::new(Path::new("/nowhere"));
         Self {
             loader: None,
+            libraries: Vec::new(),
             paths,
             known: frames.into_iter().collect(),
         }
@@ -68,7 +78,12 @@ impl Symbols {
     }
 
     fn look_up(&self, address: u64) -> Vec<Frame> {
-        let Some(loader) = &self.loader else {
+        let library = self
+            .libraries
+            .iter()
+            .find(|(addresses, _)| addresses.contains(&address))
+            .map(|(_, loader)| loader);
+        let Some(loader) = library.or(self.loader.as_ref()) else {
             return Vec::new();
         };
         // A return address may already belong to the next line, or the next function.
@@ -116,7 +131,7 @@ impl Symbols {
 
 /// The path of a mangled function: demangled, without hash and generic arguments.
 pub(crate) fn function_path(mangled: &str) -> String {
-    let path = without_generics(&format!("{:#}", rustc_demangle::demangle(mangled)));
+    let path = without_generics(&demangle(mangled));
     // The two manglings differ in how they write closures and inherent methods.
     let path = path.replace("{{closure}}", "{closure}");
     match path

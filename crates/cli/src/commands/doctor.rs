@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::StopFlag;
 use crate::machine;
-use crate::session::{cargo_config, find_toolchain};
+use crate::session::{cargo_config, clang, find_toolchain};
 use crate::toolchain::Toolchain;
 
 pub(super) fn run(command: &DoctorCommand) -> Result<Exit, Failure> {
@@ -31,7 +31,7 @@ pub(super) fn run(command: &DoctorCommand) -> Result<Exit, Failure> {
     Ok(if bad { Exit::Unsupported } else { Exit::Clean })
 }
 
-fn toolchain_checks(toolchain: &Toolchain) -> [Check; 3] {
+fn toolchain_checks(toolchain: &Toolchain) -> [Check; 4] {
     let release = match toolchain.warning() {
         Some(warning) => check("toolchain", CheckResult::Limited, warning),
         None => {
@@ -46,6 +46,16 @@ fn toolchain_checks(toolchain: &Toolchain) -> [Check; 3] {
             check("LLVM", CheckResult::Bad, text)
         }
     };
+    let clang = match clang(toolchain) {
+        Ok(clang) => {
+            let text = format!("{}, version {}", clang.path.display(), clang.major);
+            check("clang", CheckResult::Good, text)
+        }
+        Err(error) => {
+            let text = format!("Rust works without, C and C++ do not: {error}");
+            check("clang", CheckResult::Limited, text)
+        }
+    };
     let runtime = match Cache::prepare(toolchain, || {}) {
         Ok(cache) => {
             let text = format!("compiled in {}", cache.runtime().display());
@@ -53,7 +63,7 @@ fn toolchain_checks(toolchain: &Toolchain) -> [Check; 3] {
         }
         Err(failure) => check("runtime", CheckResult::Bad, sentence(failure)),
     };
-    [release, llvm, runtime]
+    [release, llvm, clang, runtime]
 }
 
 fn linker() -> Check {

@@ -139,6 +139,11 @@ fn value(
     }
 }
 
+fn writes_dependencies(words: &[OsString]) -> bool {
+    let text = words.first().and_then(|word| word.to_str());
+    text.is_some_and(|text| text.starts_with("-M") || text.starts_with("-Wp,-M"))
+}
+
 fn ends_with(path: &OsStr, endings: &[&str]) -> bool {
     let ending = Path::new(path).extension().and_then(OsStr::to_str);
     ending.is_some_and(|ending| endings.contains(&ending))
@@ -184,6 +189,14 @@ impl CommandLine {
     pub(super) fn flags(&self) -> impl Iterator<Item = &OsString> {
         self.words.iter().flat_map(|word| match word {
             Word::Flag(words) => words.as_slice(),
+            _ => &[],
+        })
+    }
+
+    /// The flags without those that write files of dependencies.
+    pub(super) fn flags_without_dependencies(&self) -> impl Iterator<Item = &OsString> {
+        self.words.iter().flat_map(|word| match word {
+            Word::Flag(words) if !writes_dependencies(words) => words.as_slice(),
             _ => &[],
         })
     }
@@ -275,6 +288,13 @@ mod tests {
         assert!(!unchanged.contains(&"-fno-tree-vectorize".into()));
         assert!(unchanged.contains(&"-s".into()));
         assert!(!check("-c -flto a.c").has("-flto"));
+    }
+
+    #[test]
+    fn flags_that_write_dependencies_can_be_left_out() {
+        let line = check("-O2 -MD -MF a.d -MT x -Wp,-MD,b.d -DX -c a.c");
+        let flags: Vec<_> = line.flags_without_dependencies().collect();
+        assert_eq!(flags, ["-O2", "-DX"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! Whatever is not a compilation or a link (preprocessing, questions, syntax checks) is
 //! clang's own business and goes to it as it came.
 
+mod beside;
 mod clang;
 mod command_line;
 mod compile;
@@ -18,6 +19,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
+pub use self::beside::compiler_beside;
 pub use self::clang::{Clang, ClangError, find_clang};
 use self::command_line::{CommandLine, Mode};
 use crate::environment::Environment;

@@ -5,6 +5,7 @@
 //! <cache>/<key>.json     its program map
 //! <cache>/<key>.failed   why the object has no hooks, if it has none
 //! <cache>/<key>.a        a thin archive of such objects
+//! <cache>/<key>.bc       bitcode of the source that a native object was compiled from
 //! <cache>/<xx>.lock      held while an entry whose key begins so is made
 //! ```
 
@@ -84,6 +85,12 @@ impl Cache {
         let file = File::create(self.directory.join(format!("{}.lock", &key.0[..2])))?;
         file.lock()?;
         Ok(file)
+    }
+
+    /// File of the bitcode that was made beside an object (`raddle-cc` of build scripts).
+    pub(super) fn bitcode_of(&self, object: &[u8]) -> PathBuf {
+        self.directory
+            .join(format!("{}.bc", Self::native_key(object).0))
     }
 
     /// Stores an object that is linked as it is.

@@ -40,8 +40,13 @@ pub(super) fn is_bitcode(data: &[u8]) -> bool {
     data.starts_with(b"BC\xC0\xDE") || data.starts_with(&[0xDE, 0xC0, 0x17, 0x0B])
 }
 
-/// The parts of an archive that are linked; `None` if none is bitcode.
-pub(super) fn archive(path: &Path, sysroot: &Path) -> Result<Option<Vec<Member>>, Error> {
+/// The parts of an archive that are linked; `None` if none is bitcode. `beside` finds the
+/// bitcode that was made together with an object.
+pub(super) fn archive(
+    path: &Path,
+    sysroot: &Path,
+    beside: impl Fn(&[u8]) -> Option<Vec<u8>>,
+) -> Result<Option<Vec<Member>>, Error> {
     let damaged = |error: object::Error| Error::Archive {
         path: path.to_owned(),
         message: error.to_string(),
@@ -64,14 +69,15 @@ pub(super) fn archive(path: &Path, sysroot: &Path) -> Result<Option<Vec<Member>>
             continue;
         }
         let bytes = member.data(&*data).map_err(damaged)?;
-        let embedded = if is_prebuilt {
-            embedded_bitcode(bytes)
+        let found = if is_bitcode(bytes) {
+            Some((bytes.to_vec(), Origin::Crate))
+        } else if is_prebuilt {
+            embedded_bitcode(bytes).map(|bitcode| (bitcode, Origin::Prebuilt))
         } else {
-            None
+            beside(bytes).map(|bitcode| (bitcode, Origin::C))
         };
-        let content = match embedded {
-            _ if is_bitcode(bytes) => Content::Bitcode(bytes.to_vec(), Origin::Crate),
-            Some(bitcode) => Content::Bitcode(bitcode, Origin::Prebuilt),
+        let content = match found {
+            Some((bitcode, origin)) => Content::Bitcode(bitcode, origin),
             None => Content::Native(bytes.to_vec()),
         };
         members.push(Member { name, content });

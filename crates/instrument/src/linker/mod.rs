@@ -155,6 +155,9 @@ impl Link {
                     if inputs::is_bitcode(&data) {
                         let key = self.module(found, name, data, Origin::Crate);
                         replacements.insert(index, Replacement::Object(key));
+                    } else if let Some(bitcode) = self.beside(&data) {
+                        let key = self.module(found, name, bitcode, Origin::C);
+                        replacements.insert(index, Replacement::Object(key));
                     } else if name != "symbols.o" {
                         found.native.push(name);
                     }
@@ -171,7 +174,7 @@ impl Link {
                 }
                 Argument::Pie | Argument::Other(_) => continue,
             };
-            match inputs::archive(&archive, &self.sysroot)? {
+            match inputs::archive(&archive, &self.sysroot, |object| self.beside(object))? {
                 Some(members) => {
                     let keys = self.members(found, &archive, members)?;
                     replacements.insert(index, Replacement::Archive(keys));
@@ -181,6 +184,11 @@ impl Link {
             }
         }
         Ok(replacements)
+    }
+
+    /// The bitcode that was made together with an object, if it was made by our `CC`.
+    fn beside(&self, object: &[u8]) -> Option<Vec<u8>> {
+        std::fs::read(self.cache.bitcode_of(object)).ok()
     }
 
     fn members(

@@ -6,6 +6,7 @@ use raddle_abi::env;
 
 use super::cache::Cache;
 use super::error::Error;
+use super::files::write_atomically;
 use super::inputs;
 use super::jobs::{Job, Workshop};
 use crate::environment::Environment;
@@ -36,6 +37,16 @@ impl Shop {
             cache: Cache::open(environment.objects.clone(), &libllvm, &hooks)?,
             libllvm,
             hooks,
+        })
+    }
+
+    /// Remembers the bitcode that belongs to an object that somebody else compiled.
+    pub(crate) fn keep_bitcode(&self, object: &[u8], bitcode: &[u8]) -> Result<(), Error> {
+        let path = self.cache.bitcode_of(object);
+        write_atomically(&path, bitcode).map_err(|error| Error::File {
+            action: "write",
+            path,
+            error,
         })
     }
 

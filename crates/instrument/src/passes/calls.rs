@@ -181,6 +181,46 @@ const LIBC: &[(&[&str], Operation)] = &[
     ),
 ];
 
+/// Functions of libstdc++ by symbol, and what C's `assert` calls.
+const CXX: &[(&[&str], Operation)] = &[
+    // Operator new and delete: plain, for arrays, sized, aligned, without exceptions.
+    (
+        &[
+            "_Znwm",
+            "_Znam",
+            "_ZnwmSt11align_val_t",
+            "_ZnamSt11align_val_t",
+            "_ZnwmRKSt9nothrow_t",
+            "_ZnamRKSt9nothrow_t",
+        ],
+        Operation::Alloc,
+    ),
+    (
+        &[
+            "_ZdlPv",
+            "_ZdaPv",
+            "_ZdlPvm",
+            "_ZdaPvm",
+            "_ZdlPvSt11align_val_t",
+            "_ZdlPvmSt11align_val_t",
+        ],
+        Operation::Free,
+    ),
+    (&["_ZNSt6thread4joinEv"], Operation::Join),
+    (&["__assert_fail", "_ZSt9terminatev"], Operation::Panic),
+    (
+        &["_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"],
+        Operation::FutexWait,
+    ),
+    (
+        &[
+            "_ZNSt18condition_variable10notify_oneEv",
+            "_ZNSt18condition_variable10notify_allEv",
+        ],
+        Operation::FutexWake,
+    ),
+];
+
 /// Symbols of Rust's allocator, by how they end after mangling, or as they are.
 const ALLOCATOR: &[(&str, Operation)] = &[
     ("__rust_alloc", Operation::Alloc),
@@ -200,7 +240,11 @@ pub(super) fn announced(call: Instruction<'_>, callee: Value<'_>, name: &str) ->
     if name == "syscall" {
         return Some(system_call(call));
     }
-    if let Some((_, operation)) = LIBC.iter().find(|(names, _)| names.contains(&name)) {
+    if let Some((_, operation)) = LIBC
+        .iter()
+        .chain(CXX)
+        .find(|(names, _)| names.contains(&name))
+    {
         return Some(*operation);
     }
     (callee.has_attribute(Attribute::NO_RETURN) && is_std_path(name)).then_some(Operation::Panic)
@@ -263,8 +307,8 @@ const COMPARE: BlockAccess = BlockAccess {
 /// The block access of a callee, if it is known to make one.
 pub(super) fn block_access(name: &str) -> Option<BlockAccess> {
     match name {
-        "memcpy" | "memmove" => Some(COPY),
-        "memset" => Some(FILL),
+        "memcpy" | "memmove" | "mempcpy" | "__memcpy_chk" | "__memmove_chk" => Some(COPY),
+        "memset" | "__memset_chk" => Some(FILL),
         "memcmp" | "bcmp" => Some(COMPARE),
         _ if name.starts_with("llvm.memcpy.") || name.starts_with("llvm.memmove.") => Some(COPY),
         _ if name.starts_with("llvm.memset.") => Some(FILL),

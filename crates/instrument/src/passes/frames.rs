@@ -61,6 +61,12 @@ pub(super) fn is_std_file(file: &str) -> bool {
         || file.contains("/lib/rustlib/src/rust/library/")
 }
 
+/// Whether a source file is a header of the system: what is inlined from there is to be shown
+/// at the user's call.
+pub(super) fn is_system_file(file: &str) -> bool {
+    file.starts_with("/usr/include/") || file.starts_with("/usr/lib/")
+}
+
 fn is_quiet_file(file: &str) -> bool {
     is_std_file(file) && QUIET_FILES.iter().any(|pattern| file.contains(pattern))
 }

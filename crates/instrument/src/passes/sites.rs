@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use raddle_abi::site::{Operation, SITE_SECTION, flags};
 
-use super::frames::{Frame, Frames, is_std_file};
+use super::frames::{Frame, Frames, is_std_file, is_system_file};
 use crate::llvm::{Context, Location, Module, Value};
 
 /// Writes site records for one module.
@@ -86,7 +86,7 @@ impl<'c> Sites<'c> {
         let is_std = if file.is_empty() {
             innermost.is_std
         } else {
-            is_std_file(&file)
+            is_std_file(&file) || is_system_file(&file)
         };
         let is_quiet = function.is_quiet || chain.iter().any(|frame| frame.is_quiet);
         let record = Record {
@@ -133,7 +133,11 @@ impl<'c> Sites<'c> {
             line: location.line(),
             column: location.column(),
             operation: Operation::Unknown,
-            flags: if is_std_file(&file) { flags::STD } else { 0 },
+            flags: if is_std_file(&file) || is_system_file(&file) {
+                flags::STD
+            } else {
+                0
+            },
         };
         let record = self.emit(context, module, &record);
         self.calls.insert(location, record);

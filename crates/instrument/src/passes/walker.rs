@@ -200,7 +200,9 @@ impl<'m, 'c> Walker<'m, 'c> {
         if let Some((assembly, constraints)) = call.assembly() {
             // Empty assembly is `black_box`; std's own is `cpuid` and the like.
             let is_std = self.innermost(point).is_std;
-            if !assembly.trim().is_empty() && constraints.contains("~{memory}") && !is_std {
+            // A star marks an operand in memory, as of a hand-written atomic increment.
+            let touches = constraints.contains("~{memory}") || constraints.contains('*');
+            if !assembly.trim().is_empty() && touches && !is_std {
                 let site = self.site(point, Operation::Asm);
                 self.hook(point, &hooks::ASM, &[site]);
             }

@@ -8,8 +8,10 @@ use crate::oracles::{heap, race};
 use crate::world::world;
 use raddle_abi::site::{Operation, Site, SiteId, flags};
 
+/// A site's name: its address. A library that the loader could not put where it was linked for
+/// stands above 4 GiB, and its sites are unknown.
 fn id(site: *const Site) -> SiteId {
-    site as usize as SiteId
+    SiteId::try_from(site as usize).unwrap_or(0)
 }
 
 /// Whether a synchronisation at this site is a scheduling point.
