@@ -77,11 +77,11 @@ impl Fixture {
     }
 }
 
-/// Arguments with `--message-format json` before any `--`.
+/// Arguments with `--message-format json` behind the command: before any `--`, and before a
+/// program with arguments of its own.
 fn json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
-    let end = arguments.iter().position(|word| *word == "--");
-    let (own, rest) = arguments.split_at(end.unwrap_or(arguments.len()));
-    [own, &["--message-format", "json"], rest].concat()
+    let (command, rest) = arguments.split_at(arguments.len().min(1));
+    [command, &["--message-format", "json"], rest].concat()
 }
 
 fn repository() -> &'static Path {

@@ -3,6 +3,8 @@
 mod bad_input;
 mod bad_machine;
 mod bad_program;
+mod c_compiler;
+mod c_programs;
 mod configuration;
 mod correct;
 mod determinism;

@@ -20,18 +20,20 @@ pub fn linker() -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that there is a clang, without which C and C++ cannot be tested.
+/// Makes sure that there is a clang, without which C and C++ cannot be tested, and a make.
 pub fn clang() -> Result<()> {
-    let exists = || shell::succeeds(Command::new("clang").arg("--version"));
-    if exists() {
-        return Ok(());
-    }
-    eprintln!("xtask: there is no clang, which compiles C and C++; installing the package clang");
-    let install = |arguments: &[&str]| shell::run(Command::new("apt-get").args(arguments));
-    let installed = install(&["install", "-y", "clang"])
-        .or_else(|_| install(&["update"]).and_then(|()| install(&["install", "-y", "clang"])));
-    if installed.is_err() || !exists() {
-        bail!("there is no clang: install clang 14 or newer and try again");
+    for program in ["clang", "make"] {
+        let exists = || shell::succeeds(Command::new(program).arg("--version"));
+        if exists() {
+            continue;
+        }
+        eprintln!("xtask: there is no {program}, which C and C++ need; installing the package");
+        let apt = |arguments: &[&str]| shell::run(Command::new("apt-get").args(arguments));
+        let install = ["install", "-y", program];
+        let installed = apt(&install).or_else(|_| apt(&["update"]).and_then(|()| apt(&install)));
+        if installed.is_err() || !exists() {
+            bail!("there is no {program}: install it (clang from version 14 on) and try again");
+        }
     }
     Ok(())
 }

@@ -1,0 +1,160 @@
+//! `raddle test ./prog`: programs that cargo does not build.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use raddle_e2e::{Fixture, Line, Run, Tool};
+
+/// A project with this source compiled to `prog`.
+fn built(compiler: &str, source: &str) -> Fixture {
+    let fixture = Fixture::special("make");
+    let ended = Tool::new(
+        fixture.path(),
+        [compiler, "-g", "-O1", "-o", "prog", source],
+    )
+    .run();
+    assert!(ended.status.success(), "{ended:#?}");
+    fixture
+}
+
+/// Compiles without us.
+fn plain_cc(fixture: &Fixture, arguments: &[&str]) {
+    let mut cc = Command::new("cc");
+    let status = cc.args(arguments).current_dir(fixture.path()).status();
+    assert!(status.is_ok_and(|status| status.success()), "{arguments:?}");
+}
+
+fn notes(run: &Run) -> Vec<&str> {
+    let notes = run.lines.iter().filter_map(|line| match line {
+        Line::Note { text } => Some(text.as_str()),
+        _ => None,
+    });
+    notes.collect()
+}
+
+#[test]
+fn a_correct_program_is_clean() {
+    let run = built("cc", "ordered.c").check(&["test", "./prog"], 0);
+    assert_eq!(run.test("./prog").verdict, "explored", "{run:#?}");
+    assert!(run.summary().executions >= 1000, "{run:#?}");
+}
+
+#[test]
+fn crossed_locks_are_found_replayed_and_kept() {
+    let fixture = built("cc", "crossed.c");
+    let run = fixture.check(&["test", "./prog"], 100);
+    let finding = run.finding();
+    assert_eq!(finding.kind, "deadlock", "{finding:#?}");
+    let places = finding.places();
+    assert!(places.contains(&"crossed.c:9".to_owned()), "{finding:#?}");
+    assert!(places.contains(&"crossed.c:19".to_owned()), "{finding:#?}");
+    fixture.check(&["replay", &finding.id, "--times", "10"], 100);
+    fixture.check(&["keep", &finding.id], 0);
+    let again = fixture.check(&["test", "--executions", "1", "./prog"], 100);
+    assert_eq!(again.finding().id, finding.id);
+}
+
+#[test]
+fn cxx_programs_read_their_input_and_have_readable_names() {
+    let fixture = built("c++", "sums.cpp");
+    fs::write(fixture.path().join("numbers"), "1 2 3\n").expect("a written file");
+    let arguments = ["test", "--stdin", "numbers", "--executions", "50", "./prog"];
+    let run = fixture.check(&arguments, 100);
+    assert!(
+        run.findings().iter().all(|one| one.kind == "data-race"),
+        "{run:#?}"
+    );
+    let functions = run.findings()[0].sites.clone();
+    assert!(
+        functions
+            .iter()
+            .all(|site| site.function == "sums::Total::add"),
+        "{functions:#?}"
+    );
+    // Without the input the program ends before it starts a thread.
+    let run = fixture.check(&["test", "./prog"], 0);
+    assert_eq!(run.test("./prog").verdict, "not-testable", "{run:#?}");
+}
+
+#[test]
+fn a_program_built_without_us_is_run_with_a_note() {
+    let fixture = Fixture::special("make");
+    plain_cc(&fixture, &["-o", "prog", "crossed.c", "-lpthread"]);
+    let run = fixture.check(&["test", "./prog"], 100);
+    assert_eq!(run.finding().kind, "deadlock", "{run:#?}");
+    let said = notes(&run)
+        .into_iter()
+        .filter(|text| text.contains("preloaded"));
+    assert_eq!(said.count(), 1, "{run:#?}");
+}
+
+#[test]
+fn results_go_where_the_user_says() {
+    let fixture = built("cc", "crossed.c");
+    let run = fixture.check(&["test", "--results", "out", "./prog"], 100);
+    let id = run.finding().id.clone();
+    assert!(fixture.path().join("out/findings").is_dir());
+    assert!(!fixture.path().join("raddle-results").exists());
+    fixture.check(&["replay", "--results", "out", &id], 100);
+}
+
+#[test]
+fn programs_can_be_listed() {
+    let run = built("cc", "ordered.c").check(&["list", "./prog"], 0);
+    let listed = |line: &Line| matches!(line, Line::Listed { test, .. } if test == "./prog");
+    assert!(run.lines.iter().any(listed), "{run:#?}");
+}
+
+#[test]
+fn files_that_are_no_programs_get_one_sentence() {
+    let fixture = Fixture::special("make");
+    let write = |name: &str, content: &[u8], mode| {
+        let path = fixture.path().join(name);
+        fs::write(&path, content).expect("a written file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    // The beginning of a 32-bit executable for Intel's processors.
+    let mut old = b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0".to_vec();
+    old.resize(64, 0);
+    write("old", &old, 0o755);
+    write("script", b"#!/bin/sh\n", 0o755);
+    write("text", b"hello", 0o644);
+    plain_cc(
+        &fixture,
+        &["-static", "-o", "static", "ordered.c", "-lpthread"],
+    );
+    for (program, code, words) in [
+        ("./missing", 2, "no such file"),
+        ("./text", 2, "not executable"),
+        ("./script", 2, "not an elf program"),
+        ("./old", 69, "32-bit"),
+        ("./static", 69, "statically"),
+    ] {
+        let run = fixture.check(&["test", program], code);
+        run.assert_says(&[words]);
+    }
+    let run = fixture.check(&["test", "--stdin", "x", "filter"], 2);
+    run.assert_says(&["--stdin"]);
+}
+
+#[test]
+fn c_in_a_rust_crate_is_instrumented() {
+    let fixture = Fixture::special("native");
+    let run = fixture.check(&["test", "--locked"], 100);
+    assert!(!run.findings().is_empty());
+    for finding in run.findings() {
+        assert_eq!(finding.kind, "data-race", "{run:#?}");
+        assert!(
+            finding
+                .sites
+                .iter()
+                .all(|site| site.file == "src/counter.c"),
+            "{finding:#?}"
+        );
+    }
+    assert!(
+        notes(&run).iter().all(|text| !text.contains("native code")),
+        "{run:#?}"
+    );
+}
