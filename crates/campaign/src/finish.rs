@@ -14,7 +14,7 @@ pub(crate) fn finish(
     mut course: Course,
     verdict: Verdict,
 ) -> TestResult {
-    notes(session, target, &course);
+    notes(session, target, &course, &verdict);
     settle_counts(session, &course);
     if course.turns > 0 {
         remember(session, target, &mut course, &verdict);
@@ -67,11 +67,12 @@ fn settle_counts(session: &Session<'_>, course: &Course) {
     }
 }
 
-fn notes(session: &Session<'_>, target: &Target, course: &Course) {
+fn notes(session: &Session<'_>, target: &Target, course: &Course, verdict: &Verdict) {
     for words in verdict::conditions_in_words(course.conditions) {
         session.note(target, words.to_owned());
     }
-    if course.reexecution == Reexecution::Fork && !course.syscalls.is_empty() {
+    let is_slow = course.reexecution == Reexecution::Fork && *verdict == Verdict::Explored;
+    if is_slow && !course.syscalls.is_empty() {
         let text = format!(
             "every execution is a process of its own, which is slow, because of system calls \
              that cannot be undone: {}",

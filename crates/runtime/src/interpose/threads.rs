@@ -1,7 +1,7 @@
 //! Threads as fibers: their start and their end.
 
 use super::{keys, mutex, process, real};
-use crate::arch;
+use crate::arch::{self, errno::EAGAIN};
 use crate::donor;
 use crate::host::{self, End};
 use crate::oracles::race;
@@ -16,6 +16,8 @@ use raddle_abi::control::conditions;
 use raddle_abi::site::Operation;
 
 const DETACHED: i32 = 1;
+/// Half of the address space: no stack is larger.
+const LARGEST_STACK: usize = 1 << 46;
 /// Rounds of destructors, as POSIX promises at least.
 const DESTRUCTOR_ROUNDS: usize = 4;
 
@@ -62,6 +64,9 @@ pub unsafe extern "C" fn pthread_create(
     }
     let site = take_at_site();
     let (stack_bytes, detached) = attributes(attr);
+    if stack_bytes > LARGEST_STACK {
+        return EAGAIN as i32;
+    }
     if stack_bytes > donor::STACK_SIZE {
         shared().note_condition(conditions::STACK_LIMIT);
     }
