@@ -73,6 +73,10 @@ pub struct Execution {
     pub now: u64,
     /// Looks at the clock since anything changed.
     pub clock_reads: u32,
+    /// Whether all who wait for input or output have looked for it since anything changed.
+    pub looked: bool,
+    /// Real nanoseconds waited for the world outside since virtual time last passed.
+    pub waited: u64,
     /// Yields, over all threads, since anything changed.
     pub yields: u32,
     /// Point at which something last changed (see the livelock oracle).
@@ -118,6 +122,8 @@ impl Execution {
             hash: 0,
             now: 0,
             clock_reads: 0,
+            looked: false,
+            waited: 0,
             yields: 0,
             progress: 0,
             random: 0,
@@ -150,6 +156,8 @@ impl Execution {
             hash: _,
             now,
             clock_reads: _,
+            looked: _,
+            waited: _,
             yields: _,
             progress: _,
             random,
@@ -179,6 +187,8 @@ impl Execution {
         self.hash = 0;
         self.now = *now;
         self.clock_reads = 0;
+        self.looked = false;
+        self.waited = 0;
         self.yields = 0;
         self.progress = 0;
         self.random = *random;
@@ -212,6 +222,7 @@ impl Execution {
     #[inline(always)]
     pub fn changed(&mut self) {
         self.progress = self.point;
+        self.looked = false;
         self.yields = 0;
         self.clock_reads = 0;
     }

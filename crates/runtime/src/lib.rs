@@ -20,7 +20,9 @@ extern crate alloc;
 
 pub mod arch;
 pub mod carrier;
+pub mod children;
 pub mod clock;
+pub mod descriptors;
 pub mod donor;
 pub mod end;
 pub mod execution;
@@ -30,6 +32,7 @@ pub mod heap;
 pub mod hooks;
 pub mod host;
 pub mod interpose;
+pub mod io;
 pub mod locks;
 pub mod offsets;
 pub mod oracles;

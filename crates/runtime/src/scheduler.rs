@@ -7,6 +7,7 @@
 use crate::carrier;
 use crate::clock;
 use crate::host;
+use crate::io;
 use crate::oracles::{deadlock, livelock};
 use crate::record;
 use crate::shared::shared;
@@ -103,6 +104,8 @@ fn count_point() {
 #[inline(always)]
 fn pick_and_switch(yielded: bool) {
     count_point();
+    // A call that only works from where it was made has turned it off.
+    crate::syscalls::watch(true);
     let world = world();
     let execution = &mut world.execution;
     let current = execution.current;
@@ -181,7 +184,10 @@ pub fn block(wait: Wait) -> bool {
         ..wait
     };
     execution.enqueue(current, wait.object);
-    execution.changed();
+    if wait.operation != Operation::Io {
+        // Who waits for input or output again has looked for it in vain.
+        execution.changed();
+    }
     execution.disable(current);
     execution.pending[current] = Pending {
         operation: wait.operation,
@@ -200,12 +206,13 @@ pub fn block(wait: Wait) -> bool {
 /// Lets others run after the running thread blocked or ended.
 pub fn run_others() {
     loop {
-        let world = world();
-        let execution = &mut world.execution;
-        if !execution.enabled.is_empty() {
+        if !world().execution.enabled.is_empty() {
             break;
         }
-        if clock::jump(execution) {
+        if io::look_again() {
+            continue;
+        }
+        if clock::jump(&mut world().execution) {
             continue;
         }
         host::end(deadlock::everybody_waits());

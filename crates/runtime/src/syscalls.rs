@@ -8,26 +8,24 @@
 
 use crate::arch::errno::EFAULT;
 use crate::arch::{self, Interrupted, KernelSigaction, nr, signal};
+use crate::children;
+use crate::descriptors;
 use crate::global::Global;
 use crate::host::{self, End};
 use crate::interpose::{futex, output, random, time};
+use crate::io::{self, Probe, Source};
 use crate::scheduler;
 use crate::shared::shared;
 use crate::snapshot;
-use crate::thread::State;
 use crate::world::{take_at_site, world};
-use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU8, Ordering};
 use raddle_abi::control::conditions;
-use raddle_abi::site::Operation;
 
 /// 1 while system calls are dispatched.
 static SELECTOR: AtomicU8 = AtomicU8::new(0);
 
 struct Kernel {
-    /// Opened by the execution under way, to be closed after it.
-    opened: Vec<usize>,
     /// Where this library's code stands.
     code: (usize, usize),
     /// Number of this process, once it was asked for.
@@ -35,7 +33,6 @@ struct Kernel {
 }
 
 static KERNEL: Global<Kernel> = Global::new(Kernel {
-    opened: Vec::new(),
     code: (0, 0),
     process: 0,
 });
@@ -95,15 +92,14 @@ pub fn watch(on: bool) {
 
 /// Undoes what the execution did to the kernel's state.
 pub fn undo() {
-    for descriptor in KERNEL.get().opened.drain(..) {
-        perform(nr::CLOSE, [descriptor, 0, 0, 0, 0, 0]);
-    }
+    descriptors::undo();
     for (address, bytes) in core::mem::take(&mut world().execution.mappings) {
         perform(nr::MUNMAP, [address, bytes, 0, 0, 0, 0]);
     }
 }
 
-fn perform(number: usize, arguments: [usize; 6]) -> isize {
+/// Makes a system call for the program.
+pub fn perform(number: usize, arguments: [usize; 6]) -> isize {
     // SAFETY: the program asked for it.
     let result = unsafe { arch::syscall(number, arguments) };
     if result == error(EFAULT) && snapshot::heat_all() {
@@ -126,6 +122,7 @@ extern "C" fn on_call(_signal: i32, _info: *mut c_void, context: *mut c_void) {
             } else {
                 conditions::FORKED
             });
+            descriptors::note_child();
             changes_kernel(number);
         }
         // Dispatch is off until the next scheduling point.
@@ -145,7 +142,7 @@ fn runs_natively(number: usize) -> bool {
 }
 
 /// Notes that an execution changed something that a snapshot does not hold.
-fn changes_kernel(number: usize) {
+pub fn changes_kernel(number: usize) {
     if !world().running {
         return;
     }
@@ -161,7 +158,7 @@ fn changes_kernel(number: usize) {
 
 /// Does a system call for the program.
 pub fn call(number: usize, arguments: [usize; 6]) -> isize {
-    let [a, b, c, d, ..] = arguments;
+    let [a, b, c, d, e, _] = arguments;
     match number {
         nr::FUTEX => futex::futex(arguments),
         nr::SCHED_YIELD => {
@@ -191,46 +188,97 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
             perform(number, arguments)
         }
         nr::BRK => 0,
-        nr::OPEN | nr::OPENAT => open(number, arguments),
-        nr::CLOSE => close(a),
-        nr::READ | nr::PREAD64 | nr::READV | nr::LSEEK | nr::FCNTL
-            if KERNEL.get().opened.contains(&a) =>
-        {
-            perform(number, arguments)
+        nr::OPEN | nr::OPENAT => descriptors::open_file(number, arguments),
+        nr::CLOSE => {
+            let result = descriptors::close(a);
+            io::did_something();
+            result
         }
+        nr::EVENTFD | nr::EVENTFD2 | nr::EPOLL_CREATE | nr::EPOLL_CREATE1 | nr::MEMFD_CREATE => {
+            descriptors::open_inside(number, arguments)
+        }
+        nr::PIPE | nr::PIPE2 => descriptors::open_pair(number, arguments, a),
+        nr::SOCKETPAIR => descriptors::open_pair(number, arguments, d),
+        nr::SOCKET => {
+            changes_kernel(number);
+            descriptors::note_opened(perform(number, arguments), true)
+        }
+        nr::DUP | nr::DUP2 | nr::DUP3 => descriptors::duplicate(number, arguments),
+        nr::FCNTL if is_lock_that_waits(b) => {
+            changes_kernel(number);
+            // The command before it is the same without waiting.
+            io::try_until_done(take_at_site(), || perform(number, [a, b - 1, c, 0, 0, 0]))
+        }
+        nr::FCNTL => descriptors::control(arguments),
+        nr::FLOCK => {
+            const LOCK_NB: usize = 4;
+            changes_kernel(number);
+            io::try_until_done(take_at_site(), || {
+                perform(number, [a, b | LOCK_NB, 0, 0, 0, 0])
+            })
+        }
+        nr::EPOLL_CTL | nr::IOCTL | nr::SHUTDOWN | nr::SETSOCKOPT | nr::FTRUNCATE => {
+            let result = descriptors::on_own(number, arguments);
+            io::did_something();
+            result
+        }
+        nr::PREAD64 | nr::LSEEK => descriptors::on_own(number, arguments),
         number if is_harmless(number) => perform(number, arguments),
         // Asks for a limit and sets none.
         nr::PRLIMIT64 if c == 0 => perform(number, arguments),
-        nr::READ | nr::READV | nr::RECVFROM | nr::RECVMSG | nr::ACCEPT | nr::ACCEPT4 => {
-            changes_kernel(number);
-            wait_readable(a);
-            perform(number, arguments)
+        nr::READ | nr::READV | nr::RECVFROM | nr::RECVMSG | nr::RECVMMSG => {
+            if !descriptors::is_own(a) {
+                changes_kernel(number);
+            }
+            io::take(number, arguments, take_at_site())
         }
-        nr::POLL => {
-            changes_kernel(number);
-            let deadline = timeout(c as i32 as i64, 1_000_000);
-            retry(deadline, || perform(number, [a, b, 0, 0, 0, 0]))
+        nr::ACCEPT | nr::ACCEPT4 => {
+            let result = io::take(number, arguments, take_at_site());
+            descriptors::note_opened(result, true)
         }
-        nr::PPOLL => {
+        nr::WRITE | nr::WRITEV | nr::SENDTO | nr::SENDMSG | nr::SENDMMSG => {
+            if !descriptors::is_own(a) {
+                changes_kernel(number);
+            }
+            io::give(number, arguments, take_at_site())
+        }
+        nr::CONNECT => {
             changes_kernel(number);
-            let zero = [0i64; 2];
-            let deadline = time::deadline_of(c);
-            retry(deadline, || {
-                perform(number, [a, b, zero.as_ptr() as usize, d, arguments[4], 0])
+            io::connect(arguments, take_at_site())
+        }
+        nr::POLL | nr::PPOLL => {
+            let deadline = if number == nr::POLL {
+                milliseconds(c)
+            } else {
+                time::deadline_of(c)
+            };
+            let by = (Source::of_any(polls_outside(a, b)), Probe::Any(a, b));
+            io::poll(deadline, by, take_at_site(), || {
+                perform(nr::POLL, [a, b, 0, 0, 0, 0])
             })
         }
-        nr::EPOLL_WAIT | nr::EPOLL_PWAIT => {
-            changes_kernel(number);
-            let deadline = timeout(d as i32 as i64, 1_000_000);
-            retry(deadline, || {
-                perform(number, [a, b, c, 0, arguments[4], arguments[5]])
+        nr::SELECT => io::select(arguments, time::day_deadline_of(e), take_at_site()),
+        nr::PSELECT6 => io::select(arguments, time::deadline_of(e), take_at_site()),
+        nr::EPOLL_WAIT | nr::EPOLL_PWAIT | nr::EPOLL_PWAIT2 => {
+            let deadline = if number == nr::EPOLL_PWAIT2 {
+                time::deadline_of(d)
+            } else {
+                milliseconds(d)
+            };
+            // An epoll set may hold anything.
+            let outside = descriptors::any_outside() || !descriptors::is_own(a);
+            let by = (Source::of_any(outside), Probe::Ready(a, io::POLLIN));
+            io::poll(deadline, by, take_at_site(), || {
+                perform(nr::EPOLL_WAIT, [a, b, c, 0, 0, 0])
             })
         }
-        nr::WAIT4 => {
-            const WNOHANG: usize = 1;
+        nr::WAIT4 | nr::WAITID => {
             changes_kernel(number);
-            let deadline = if c & WNOHANG != 0 { 0 } else { u64::MAX };
-            retry(deadline, || perform(number, [a, b, c | WNOHANG, d, 0, 0]))
+            if number == nr::WAIT4 {
+                children::wait_for_child(arguments, take_at_site())
+            } else {
+                children::wait_for_id(arguments, take_at_site())
+            }
         }
         _ => {
             changes_kernel(number);
@@ -266,7 +314,27 @@ fn is_harmless(number: usize) -> bool {
             | nr::GETCPU
             | nr::MEMBARRIER
             | nr::PRCTL
+            | nr::GETSOCKOPT
+            | nr::GETSOCKNAME
+            | nr::GETPEERNAME
+            | nr::GETRUSAGE
     )
+}
+
+/// Whether a command of `fcntl` waits for a lock on a file.
+fn is_lock_that_waits(command: usize) -> bool {
+    const F_SETLKW: usize = 7;
+    const F_OFD_SETLKW: usize = 38;
+    command == F_SETLKW || command == F_OFD_SETLKW
+}
+
+/// Whether any of the descriptors of a `poll` has somebody outside at its other end.
+fn polls_outside(polls: usize, count: usize) -> bool {
+    // SAFETY: the program's array of descriptor and events.
+    let polls = unsafe { core::slice::from_raw_parts(polls as *const [i32; 2], count) };
+    polls
+        .iter()
+        .any(|[descriptor, _]| *descriptor >= 0 && descriptors::is_outside(*descriptor as usize))
 }
 
 /// The number that the running thread has for the kernel: the first one's is the process's.
@@ -322,99 +390,13 @@ fn unmap(address: usize, bytes: usize) -> isize {
     0
 }
 
-fn open(number: usize, arguments: [usize; 6]) -> isize {
-    const O_ACCESS_MODE: usize = 3;
-    const O_CREAT_OR_TRUNC: usize = 0o100 | 0o1000;
-    let flags = if number == nr::OPEN {
-        arguments[1]
-    } else {
-        arguments[2]
-    };
-    if flags & (O_ACCESS_MODE | O_CREAT_OR_TRUNC) != 0 {
-        changes_kernel(number);
-    }
-    let descriptor = perform(number, arguments);
-    if descriptor >= 0 {
-        KERNEL.get().opened.push(descriptor as usize);
-    }
-    descriptor
-}
-
-fn close(descriptor: usize) -> isize {
-    let opened = &mut KERNEL.get().opened;
-    if let Some(place) = opened.iter().position(|open| *open == descriptor) {
-        opened.swap_remove(place);
-    } else {
-        changes_kernel(nr::CLOSE);
-    }
-    perform(nr::CLOSE, [descriptor, 0, 0, 0, 0, 0])
-}
-
-fn timeout(amount: i64, unit: i64) -> u64 {
+fn milliseconds(amount: usize) -> u64 {
+    let amount = amount as i32;
     if amount < 0 {
         u64::MAX
     } else {
-        crate::clock::relative(0, amount.saturating_mul(unit))
+        crate::clock::relative(0, i64::from(amount) * 1_000_000)
     }
-}
-
-/// Repeats a call that would block until it has something, its virtual time is over, or there
-/// is really nobody else: then it waits for the world outside, under the tool's watchdog.
-pub fn retry(deadline: u64, mut attempt: impl FnMut() -> isize) -> isize {
-    let site = take_at_site();
-    let current = world().execution.current;
-    loop {
-        let result = attempt();
-        if result != 0 || world().execution.now >= deadline {
-            world().execution.threads[current].wait.operation = Operation::Unknown;
-            return result;
-        }
-        let execution = &mut world().execution;
-        execution.threads[current].wait.operation = Operation::Io;
-        if execution.enabled.len() > 1 {
-            scheduler::yield_now(site);
-        } else if deadline != u64::MAX {
-            let woken = execution
-                .threads
-                .iter()
-                .any(|thread| thread.state == State::Blocked && thread.wait.deadline < deadline);
-            if woken {
-                scheduler::yield_now(site);
-            } else {
-                execution.now = deadline;
-            }
-        } else {
-            let waits = execution
-                .threads
-                .iter()
-                .any(|thread| thread.state == State::Blocked && thread.wait.deadline != u64::MAX);
-            if waits {
-                scheduler::yield_now(site);
-            } else {
-                shared().note_condition(conditions::BLOCKED_OUTSIDE);
-                // Nothing to watch for in particular: look again in a millisecond.
-                perform(nr::POLL, [0, 0, 1, 0, 0, 0]);
-            }
-        }
-    }
-}
-
-fn wait_readable(descriptor: usize) {
-    const POLLIN: i16 = 1;
-    #[repr(C)]
-    struct Poll {
-        descriptor: i32,
-        events: i16,
-        happened: i16,
-    }
-    let mut poll = Poll {
-        descriptor: descriptor as i32,
-        events: POLLIN,
-        happened: 0,
-    };
-    retry(u64::MAX, || {
-        perform(nr::POLL, [&raw mut poll as usize, 1, 0, 0, 0, 0])
-    });
 }
 
 /// The errno form of a kernel result.

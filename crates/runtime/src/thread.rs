@@ -1,5 +1,6 @@
 //! A logical thread: a fiber with somebody's thread-local storage.
 
+use crate::io::Probe;
 use alloc::vec::Vec;
 use raddle_abi::site::{Operation, SiteId};
 
@@ -169,6 +170,8 @@ pub struct Thread {
     pub robust: Vec<usize>,
     /// Once controls whose routines it is in.
     pub onces: Vec<usize>,
+    /// How to find out whether its wait for input or output may be over.
+    pub probe: Probe,
     /// Further objects that it waits for while it is blocked.
     pub also_waits_for: Vec<usize>,
     /// The object on which it was last woken.
@@ -215,6 +218,7 @@ impl Thread {
             cleanups: Vec::new(),
             robust: Vec::new(),
             onces: Vec::new(),
+            probe: Probe::Try,
             also_waits_for: Vec::new(),
             woken_by: 0,
             interrupted: false,

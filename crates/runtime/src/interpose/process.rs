@@ -6,6 +6,7 @@ use crate::host::{self, End};
 use crate::oracles::{crash, deadlock};
 use crate::shared::shared;
 use crate::world::{arm, live, world};
+use core::sync::atomic::AtomicUsize;
 use raddle_abi::control::conditions;
 
 /// The program ends itself: that is the end of the execution.
@@ -83,6 +84,46 @@ pub unsafe extern "C" fn fork() -> i32 {
         crate::syscalls::watch(true);
     }
     child
+}
+
+/// libc's `vfork`, as `fork`: a child that shared the memory would share the scheduler too.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn vfork() -> i32 {
+    // SAFETY: libc's contract.
+    unsafe { fork() }
+}
+
+/// Declares functions that start a process by libc's own, during which system calls are not
+/// dispatched, and are again afterwards.
+macro_rules! starting {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $ty:ty),*) -> $result:ty;)*) => {
+        $($(#[$doc])*
+        #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+        pub unsafe extern "C" fn $name($($argument: $ty),*) -> $result {
+            static REAL: AtomicUsize = AtomicUsize::new(0);
+            let real = real::resolve(&REAL, concat!(stringify!($name), "\0"));
+            // SAFETY: libc's function of this name has this signature.
+            let result = unsafe {
+                let real: unsafe extern "C" fn($($ty),*) -> $result = core::mem::transmute(real);
+                real($($argument),*)
+            };
+            if world().live {
+                crate::syscalls::watch(true);
+            }
+            result
+        })*
+    };
+}
+
+starting! {
+    /// libc's `posix_spawn`.
+    posix_spawn(child: usize, path: usize, actions: usize, attributes: usize, argv: usize, envp: usize) -> i32;
+    /// libc's `posix_spawnp`.
+    posix_spawnp(child: usize, file: usize, actions: usize, attributes: usize, argv: usize, envp: usize) -> i32;
+    /// libc's `system`. Nobody else runs until the command has ended.
+    system(command: usize) -> i32;
+    /// libc's `popen`.
+    popen(command: usize, mode: usize) -> usize;
 }
 
 /// libc's `gettid`: each fiber has a number of its own.

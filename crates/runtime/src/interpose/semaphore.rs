@@ -4,6 +4,7 @@
 use super::cancel;
 use super::object::{self, Deadline, interpose, word};
 use crate::arch::errno::{EAGAIN, EINTR, EOVERFLOW, ETIMEDOUT};
+use crate::io::{self, Probe, Source};
 use crate::syscalls::{self, as_errno, error};
 use crate::thread::Wait;
 use crate::world::world;
@@ -39,7 +40,8 @@ fn wait(semaphore: usize, deadline: Deadline) -> i32 {
         };
         if *word(semaphore, SHARED) != 0 {
             // Another process may post it.
-            syscalls::retry(time, || isize::from(*word(semaphore, VALUE) != 0));
+            let by = (Source::of_any(true), Probe::Try);
+            io::poll(time, by, site, || isize::from(*word(semaphore, VALUE) != 0));
             continue;
         }
         let woken = cancel::block(Wait {

@@ -34,6 +34,15 @@ pub fn deadline_of(address: usize) -> u64 {
     clock::relative(seconds, nanoseconds)
 }
 
+/// Deadline of a relative timeval; none for a null pointer.
+pub fn day_deadline_of(address: usize) -> u64 {
+    if address == 0 {
+        return u64::MAX;
+    }
+    let [seconds, microseconds] = timespec(address);
+    clock::relative(seconds, microseconds.saturating_mul(1000))
+}
+
 /// Sleeps until a virtual time; after a signal, says how much was left if asked to.
 fn wait_until(deadline: u64, remaining: usize) -> isize {
     let site = take_at_site();

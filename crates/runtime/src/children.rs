@@ -1,0 +1,60 @@
+//! Waiting for processes that the program has started.
+
+use crate::arch::nr;
+use crate::io::{Probe, Source, poll, until};
+use crate::syscalls::perform;
+use raddle_abi::site::SiteId;
+
+const WNOHANG: usize = 1;
+/// Words of a `siginfo_t`, and the one that names a child.
+const INFORMATION_WORDS: usize = 32;
+const CHILD_WORD: usize = 4;
+
+/// Whether a wait for such a child would return, which it still will afterwards.
+pub fn has_ended(kind: usize, number: usize) -> bool {
+    const WEXITED: usize = 4;
+    const WNOWAIT: usize = 0x0100_0000;
+    let mut information = [0i32; INFORMATION_WORDS];
+    let place = information.as_mut_ptr() as usize;
+    let options = WEXITED | WNOHANG | WNOWAIT;
+    let result = perform(nr::WAITID, [kind, number, place, options, 0, 0]);
+    result < 0 || information[CHILD_WORD] != 0
+}
+
+/// `wait4`.
+pub fn wait_for_child(arguments: [usize; 6], site: SiteId) -> isize {
+    const ALL: usize = 0;
+    const PROCESS: usize = 1;
+    const GROUP: usize = 2;
+    let [child, status, options, usage, ..] = arguments;
+    let probe = match child as i32 {
+        -1 => Probe::Child(ALL, 0),
+        0 => Probe::Child(GROUP, 0),
+        child if child < 0 => Probe::Child(GROUP, child.unsigned_abs() as usize),
+        child => Probe::Child(PROCESS, child as usize),
+    };
+    let deadline = if options & WNOHANG != 0 { 0 } else { u64::MAX };
+    poll(deadline, (Source::Child, probe), site, || {
+        perform(nr::WAIT4, [child, status, options | WNOHANG, usage, 0, 0])
+    })
+}
+
+/// `waitid`, which says who has ended in what it writes.
+pub fn wait_for_id(arguments: [usize; 6], site: SiteId) -> isize {
+    let [kind, number, result, options, usage, _] = arguments;
+    let deadline = if options & WNOHANG != 0 { 0 } else { u64::MAX };
+    let mut information = [0i32; INFORMATION_WORDS];
+    let place = information.as_mut_ptr();
+    let by = (Source::Child, Probe::Child(kind, number));
+    let done = until(deadline, by, site, || {
+        let arguments = [kind, number, place as usize, options | WNOHANG, usage, 0];
+        let result = perform(nr::WAITID, arguments);
+        // SAFETY: what the kernel wrote.
+        (result < 0 || unsafe { *place.add(CHILD_WORD) } != 0).then_some(result)
+    });
+    if result != 0 {
+        // SAFETY: the program's `siginfo_t` is that large.
+        unsafe { core::ptr::copy_nonoverlapping(place, result as *mut i32, INFORMATION_WORDS) };
+    }
+    done.unwrap_or(0)
+}

@@ -1,0 +1,452 @@
+//! System calls that wait for descriptors, children or file locks.
+//!
+//! A call is tried without blocking. If it would block, its thread blocks logically, and tries
+//! again when another thread of the program has done something to a descriptor. When nobody
+//! can run, everybody who waits looks once more. Then time passes, if somebody waits for it;
+//! or the wait is for the world outside of the process, and really happens, under the tool's
+//! watchdog; or it is a deadlock.
+//!
+//! Input and output order threads: what was written comes before what was read after it,
+//! whichever descriptors took part. That can hide a race but never invents one.
+
+use crate::arch::errno::{EAGAIN, EINPROGRESS, EINTR};
+use crate::arch::nr;
+use crate::children;
+use crate::descriptors::{self, Kind};
+use crate::interpose::{cancel, object};
+use crate::scheduler;
+use crate::shared::shared;
+use crate::syscalls::{error, perform};
+use crate::thread::{State, Wait};
+use crate::world::{live, world};
+use alloc::vec::Vec;
+use raddle_abi::control::conditions;
+use raddle_abi::site::{Operation, SiteId};
+
+/// What all waits for input and output wait for. No object of the program stands there.
+const ANYTHING: usize = 16;
+
+/// Something can be taken.
+pub const POLLIN: i16 = 1;
+const POLLOUT: i16 = 4;
+/// Bytes that a pipe takes at once when it takes any.
+const PIPE_STEP: usize = 4096;
+const MSG_DONTWAIT: usize = 0x40;
+const MSG_WAITALL: usize = 0x100;
+const MILLISECOND: u64 = 1_000_000;
+/// Real nanoseconds to wait for the outside before virtual time passes instead.
+const PATIENCE: u64 = 2_000 * MILLISECOND;
+
+#[repr(C)]
+struct Poll {
+    descriptor: i32,
+    events: i16,
+    happened: i16,
+}
+
+fn is_ready(descriptor: usize, events: i16) -> bool {
+    let mut poll = Poll {
+        descriptor: descriptor as i32,
+        events,
+        happened: 0,
+    };
+    perform(nr::POLL, [&raw mut poll as usize, 1, 0, 0, 0, 0]) != 0
+}
+
+/// Who can end a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Threads of this process only.
+    Inside = 1,
+    /// Other processes too, such as at the other end of a connection.
+    Outside = 2,
+    /// Processes that the program has started. How far they are depends on real time, so they
+    /// are looked at only when nobody else can run: that gives the same trace every time.
+    Child = 4,
+}
+
+impl Source {
+    /// Who is at the other end of a descriptor.
+    pub fn of(descriptor: usize) -> Self {
+        Self::of_any(descriptors::is_outside(descriptor))
+    }
+
+    /// Who can end a wait for descriptors, one of which may have somebody outside.
+    pub fn of_any(outside: bool) -> Self {
+        if descriptors::has_children() {
+            Self::Child
+        } else if outside {
+            Self::Outside
+        } else {
+            Self::Inside
+        }
+    }
+}
+
+/// How to find out whether a wait may be over without ending it.
+#[derive(Clone, Copy, Debug)]
+pub enum Probe {
+    /// By trying.
+    Try,
+    /// By these events of a descriptor.
+    Ready(usize, i16),
+    /// By an array of descriptors and events, and its length.
+    Any(usize, usize),
+    /// By whether such a child has ended.
+    Child(usize, usize),
+}
+
+impl Probe {
+    fn may_be_over(self) -> bool {
+        match self {
+            Probe::Try => !world().execution.looked,
+            Probe::Ready(descriptor, events) => is_ready(descriptor, events),
+            Probe::Any(polls, count) => perform(nr::POLL, [polls, count, 0, 0, 0, 0]) != 0,
+            Probe::Child(kind, number) => children::has_ended(kind, number),
+        }
+    }
+}
+
+/// Makes those able to run whose waits may be over and that `looks` tells of. True if any.
+fn let_look(looks: impl Fn(u32) -> bool) -> bool {
+    let waiting: Vec<usize> = world().execution.queue(ANYTHING).collect();
+    let mut any = false;
+    for number in waiting {
+        let thread = &world().execution.threads[number];
+        if looks(thread.wait.bits) && thread.probe.may_be_over() {
+            any = true;
+            world().execution.enable(number);
+        }
+    }
+    any
+}
+
+/// Another thread may be able to go on, now that the running one has done something.
+pub fn did_something() {
+    object::release_too(ANYTHING);
+    world().execution.changed();
+    // With children about, what can be seen depends on real time.
+    if !descriptors::has_children() {
+        let_look(|source| source != Source::Child as u32);
+    }
+}
+
+fn saw_something() {
+    object::acquire(ANYTHING);
+}
+
+/// Repeats `attempt` until it has a result. `None` if the virtual `deadline` passes first; a
+/// result of its own if a signal handler ran.
+pub fn until(
+    deadline: u64,
+    (source, probe): (Source, Probe),
+    site: SiteId,
+    mut attempt: impl FnMut() -> Option<isize>,
+) -> Option<isize> {
+    if live() {
+        scheduler::point(Operation::Io, true, ANYTHING, site);
+        cancel::point();
+    }
+    // A child is looked at when nobody else can run, and then for the first time.
+    let mut first = source == Source::Child && deadline > world().execution.now && live();
+    loop {
+        if !core::mem::take(&mut first) {
+            if let Some(result) = attempt() {
+                saw_something();
+                return Some(result);
+            }
+            if world().execution.now >= deadline {
+                return None;
+            }
+        }
+        if !live() {
+            // In a signal handler nobody else can run.
+            wait_really();
+            continue;
+        }
+        let execution = &mut world().execution;
+        execution.threads[execution.current].probe = probe;
+        let woken = cancel::block(Wait {
+            operation: Operation::Io,
+            object: ANYTHING,
+            bits: source as u32,
+            deadline,
+            site,
+            ..Wait::NONE
+        });
+        match woken {
+            cancel::Woken::Cancelled => cancel::act(),
+            cancel::Woken::Interrupted => return Some(error(EINTR)),
+            _ => {}
+        }
+    }
+}
+
+fn wait_really() {
+    shared().note_condition(conditions::BLOCKED_OUTSIDE);
+    // Nothing to watch for in particular: look again in a millisecond.
+    perform(nr::POLL, [0, 0, 1, 0, 0, 0]);
+    world().execution.waited += MILLISECOND;
+}
+
+/// Nobody can run. True if that may have changed.
+pub fn look_again() -> bool {
+    let waits = |source: Source| {
+        let execution = &world().execution;
+        execution
+            .queue(ANYTHING)
+            .any(|number| execution.threads[number].wait.bits == source as u32)
+    };
+    loop {
+        if let_look(|_| true) {
+            world().execution.looked = true;
+            return true;
+        }
+        let execution = &mut world().execution;
+        let blocked = execution.threads.iter();
+        let blocked = blocked.filter(|thread| thread.state == State::Blocked);
+        let earliest = blocked.map(|thread| thread.wait.deadline).min();
+        let limit = match earliest.unwrap_or(u64::MAX) {
+            u64::MAX => u64::MAX,
+            deadline => deadline.saturating_sub(execution.now).min(PATIENCE),
+        };
+        let outside = waits(Source::Outside) || waits(Source::Child);
+        if !outside || execution.waited >= limit {
+            execution.waited = 0;
+            return false;
+        }
+        wait_really();
+        world().execution.looked = false;
+    }
+}
+
+/// Whether a call on the descriptor never blocks by itself.
+fn never_blocks(descriptor: usize) -> bool {
+    descriptors::is_nonblocking(descriptor) || descriptors::kind(descriptor) == Kind::File
+}
+
+/// Time after which the kernel would give up reading from, or writing to, a socket.
+fn socket_deadline(descriptor: usize, option: usize) -> u64 {
+    const SOL_SOCKET: usize = 1;
+    if descriptors::kind(descriptor) != Kind::Socket {
+        return u64::MAX;
+    }
+    let mut timeval = [0i64; 2];
+    let mut bytes = 16u32;
+    let value = timeval.as_mut_ptr() as usize;
+    let size = &raw mut bytes as usize;
+    let result = perform(
+        nr::GETSOCKOPT,
+        [descriptor, SOL_SOCKET, option, value, size, 0],
+    );
+    if result < 0 || timeval == [0, 0] {
+        return u64::MAX;
+    }
+    crate::clock::relative(timeval[0], timeval[1] * 1000)
+}
+
+/// A call that takes something from a descriptor.
+pub fn take(number: usize, arguments: [usize; 6], site: SiteId) -> isize {
+    const SO_RCVTIMEO: usize = 20;
+    let descriptor = arguments[0];
+    let flags = match number {
+        nr::RECVFROM | nr::RECVMMSG => arguments[3],
+        nr::RECVMSG => arguments[2],
+        _ => 0,
+    };
+    if flags & MSG_DONTWAIT != 0 || never_blocks(descriptor) {
+        if live() {
+            scheduler::point(Operation::Io, true, ANYTHING, site);
+        }
+        let result = perform(number, arguments);
+        saw_something();
+        if result > 0 {
+            did_something();
+        }
+        return result;
+    }
+    let deadline = socket_deadline(descriptor, SO_RCVTIMEO);
+    let by = (Source::of(descriptor), Probe::Ready(descriptor, POLLIN));
+    // A call that wants all of a buffer gets it in parts: between them others run.
+    let whole = number == nr::RECVFROM && flags & MSG_WAITALL != 0;
+    let mut step = arguments;
+    if whole {
+        step[3] &= !MSG_WAITALL;
+    }
+    let mut done = 0;
+    loop {
+        let result = until(deadline, by, site, || {
+            is_ready(descriptor, POLLIN).then(|| perform(number, step))
+        });
+        did_something();
+        match result {
+            Some(part) if whole && part > 0 && (part as usize) < step[2] => {
+                done += part;
+                step[1] += part as usize;
+                step[2] -= part as usize;
+            }
+            Some(part) if part >= 0 => return done + part,
+            _ if done > 0 => return done,
+            other => return other.unwrap_or(error(EAGAIN)),
+        }
+    }
+}
+
+/// A call that gives something to a descriptor.
+pub fn give(number: usize, arguments: [usize; 6], site: SiteId) -> isize {
+    const SO_SNDTIMEO: usize = 21;
+    let [descriptor, buffer, bytes, flags, ..] = arguments;
+    if never_blocks(descriptor) {
+        if live() {
+            scheduler::point(Operation::Io, true, ANYTHING, site);
+        }
+        object::release_too(ANYTHING);
+        let result = perform(number, arguments);
+        did_something();
+        return result;
+    }
+    let deadline = socket_deadline(descriptor, SO_SNDTIMEO);
+    let by = (Source::of(descriptor), Probe::Ready(descriptor, POLLOUT));
+    let is_socket = descriptors::kind(descriptor) == Kind::Socket;
+    let mut done = 0;
+    object::release_too(ANYTHING);
+    // Whole buffers are given in steps that never block; vectors and messages at once.
+    let mut step = || {
+        let result = match number {
+            nr::WRITE if is_socket => perform(
+                nr::SENDTO,
+                [descriptor, buffer + done, bytes - done, MSG_DONTWAIT, 0, 0],
+            ),
+            nr::WRITE => {
+                let part = (bytes - done).min(PIPE_STEP);
+                perform(number, [descriptor, buffer + done, part, 0, 0, 0])
+            }
+            nr::SENDTO => {
+                let mut step = arguments;
+                (step[1], step[2], step[3]) = (buffer + done, bytes - done, flags | MSG_DONTWAIT);
+                perform(number, step)
+            }
+            nr::SENDMSG => perform(number, [descriptor, buffer, bytes | MSG_DONTWAIT, 0, 0, 0]),
+            _ => perform(number, arguments),
+        };
+        if result == error(EAGAIN) {
+            return None;
+        }
+        if result < 0 {
+            return Some(if done > 0 { done as isize } else { result });
+        }
+        did_something();
+        done += result as usize;
+        let is_whole = done >= bytes || result == 0 || !matches!(number, nr::WRITE | nr::SENDTO);
+        is_whole.then_some(done as isize)
+    };
+    let result = until(deadline, by, site, || {
+        while is_ready(descriptor, POLLOUT) {
+            if let Some(result) = step() {
+                return Some(result);
+            }
+        }
+        None
+    });
+    did_something();
+    match result {
+        Some(result) => result,
+        None if done > 0 => done as isize,
+        None => error(EAGAIN),
+    }
+}
+
+/// A call with a time limit of its own that returns 0 for nothing: `attempt` waits not at all.
+pub fn poll(
+    deadline: u64,
+    by: (Source, Probe),
+    site: SiteId,
+    mut attempt: impl FnMut() -> isize,
+) -> isize {
+    let result = until(deadline, by, site, || match attempt() {
+        0 => None,
+        result => Some(result),
+    });
+    result.unwrap_or(0)
+}
+
+/// A call that returns an error instead of blocking: `attempt` waits not at all.
+pub fn try_until_done(site: SiteId, mut attempt: impl FnMut() -> isize) -> isize {
+    let by = (Source::of_any(true), Probe::Try);
+    let result = until(u64::MAX, by, site, || {
+        let result = attempt();
+        (result != error(EAGAIN)).then_some(result)
+    });
+    did_something();
+    result.unwrap_or(0)
+}
+
+/// `connect`: begun without blocking, and then waited for.
+pub fn connect(arguments: [usize; 6], site: SiteId) -> isize {
+    const SOL_SOCKET: usize = 1;
+    const SO_ERROR: usize = 4;
+    let descriptor = arguments[0];
+    if live() {
+        scheduler::point(Operation::Io, true, ANYTHING, site);
+    }
+    if descriptors::is_nonblocking(descriptor) {
+        let result = perform(nr::CONNECT, arguments);
+        did_something();
+        return result;
+    }
+    descriptors::set_nonblocking(descriptor, true);
+    let begun = try_until_done(site, || perform(nr::CONNECT, arguments));
+    descriptors::set_nonblocking(descriptor, false);
+    if begun != error(EINPROGRESS) {
+        return begun;
+    }
+    let by = (Source::of(descriptor), Probe::Ready(descriptor, POLLOUT));
+    let done = until(u64::MAX, by, site, || {
+        is_ready(descriptor, POLLOUT).then_some(0)
+    });
+    let (mut value, mut bytes) = (0i32, 4u32);
+    let place = &raw mut value as usize;
+    let size = &raw mut bytes as usize;
+    perform(
+        nr::GETSOCKOPT,
+        [descriptor, SOL_SOCKET, SO_ERROR, place, size, 0],
+    );
+    did_something();
+    match done {
+        Some(interrupted) if interrupted < 0 => interrupted,
+        _ => error(value as isize),
+    }
+}
+
+/// `select` and `pselect`: the sets say what is waited for, and then what has come.
+pub fn select(arguments: [usize; 6], deadline: u64, site: SiteId) -> isize {
+    const SET_WORDS: usize = 16;
+    let [count, sets @ .., _, _] = arguments;
+    let words = count.div_ceil(64).min(SET_WORDS);
+    let mut wanted = [[0u64; SET_WORDS]; 3];
+    let copy = |from: usize, to: usize| {
+        if from != 0 && to != 0 {
+            // SAFETY: sets of the program, and copies of ours that are at least as large.
+            unsafe { core::ptr::copy_nonoverlapping(from as *const u64, to as *mut u64, words) };
+        }
+    };
+    for (set, wanted) in sets.iter().zip(&mut wanted) {
+        copy(*set, wanted.as_mut_ptr() as usize);
+    }
+    let any = |descriptor: usize| {
+        let (word, bit) = (descriptor / 64, descriptor % 64);
+        wanted.iter().any(|set| set[word] >> bit & 1 != 0)
+    };
+    let most = count.min(SET_WORDS * 64);
+    let outside =
+        (0..most).any(|descriptor| any(descriptor) && descriptors::is_outside(descriptor));
+    let by = (Source::of_any(outside), Probe::Try);
+    poll(deadline, by, site, || {
+        for (set, wanted) in sets.iter().zip(&wanted) {
+            copy(wanted.as_ptr() as usize, *set);
+        }
+        let mut none = [0i64; 2];
+        let none = none.as_mut_ptr() as usize;
+        perform(nr::SELECT, [count, sets[0], sets[1], sets[2], none, 0])
+    })
+}
