@@ -3,6 +3,7 @@
 
 use crate::execution::Execution;
 use crate::thread::State;
+use crate::timers;
 use crate::world::world;
 
 /// Monotonic time at the start of the program, in seconds.
@@ -78,7 +79,8 @@ pub fn relative(seconds: i64, nanoseconds: i64) -> u64 {
     world().execution.now.saturating_add(wait)
 }
 
-/// Jumps to the earliest deadline and wakes who waits for it. False if nobody waits for a time.
+/// Jumps to the earliest deadline and wakes who waits for it, or lets a timer go off. False if
+/// nobody waits for a time.
 pub fn jump(execution: &mut Execution) -> bool {
     let earliest = execution
         .threads
@@ -87,6 +89,13 @@ pub fn jump(execution: &mut Execution) -> bool {
         .filter(|(_, thread)| thread.state == State::Blocked && thread.wait.deadline != u64::MAX)
         .min_by_key(|(number, thread)| (thread.wait.deadline, *number))
         .map(|(number, thread)| (number, thread.wait.deadline));
+    let timer = timers::next().unwrap_or(u64::MAX);
+    if timer != u64::MAX && earliest.is_none_or(|(_, deadline)| timer <= deadline) {
+        execution.now = execution.now.max(timer);
+        execution.changed();
+        timers::go_off();
+        return true;
+    }
     let Some((number, deadline)) = earliest else {
         return false;
     };

@@ -1,7 +1,9 @@
 //! The state of one execution: everything that starts afresh with the next one.
 
+use crate::delivery::Signals;
 use crate::heap::HeapState;
 use crate::thread::{State, Thread};
+use crate::timers::Timer;
 use alloc::vec::Vec;
 use raddle_abi::site::SiteId;
 use raddle_schedule::strategy::Pending;
@@ -95,6 +97,10 @@ pub struct Execution {
     pub panics: Vec<Panic>,
     /// Registered thread-specific keys.
     pub keys: Vec<Key>,
+    /// Signals of the process.
+    pub signals: Signals,
+    /// Timers that run.
+    pub timers: Vec<Timer>,
     /// Mappings made by the program since the start of executions.
     pub mappings: Vec<(usize, usize)>,
     /// The program's heap.
@@ -133,6 +139,8 @@ impl Execution {
             lost_wakes: Vec::new(),
             panics: Vec::new(),
             keys: Vec::new(),
+            signals: Signals::NONE,
+            timers: Vec::new(),
             mappings: Vec::new(),
             heap: HeapState::new(),
             fair: false,
@@ -167,6 +175,8 @@ impl Execution {
             lost_wakes,
             panics: _,
             keys,
+            signals,
+            timers,
             mappings: _,
             heap,
             fair: _,
@@ -198,6 +208,9 @@ impl Execution {
         refill(&mut self.lost_wakes, lost_wakes);
         self.panics.clear();
         refill(&mut self.keys, keys);
+        self.signals = *signals;
+        self.signals.set = 0;
+        refill(&mut self.timers, timers);
         self.mappings.clear();
         if with_heap {
             self.heap.restore(heap);
@@ -267,13 +280,25 @@ impl Execution {
             .map(|entry| usize::from(entry.2))
     }
 
-    /// Makes a thread able to run.
-    pub fn enable(&mut self, number: usize) {
+    /// Whether a thread still stands in the queue of what it waits for.
+    pub fn is_queued(&self, number: usize) -> bool {
+        self.waiting
+            .iter()
+            .any(|entry| usize::from(entry.2) == number)
+    }
+
+    /// Makes a blocked thread able to run that keeps its place in its queue.
+    pub fn enable_in_queue(&mut self, number: usize) {
         self.threads[number].state = State::Ready;
-        self.dequeue(number);
         if let Err(place) = self.enabled.binary_search(&(number as u16)) {
             self.enabled.insert(place, number as u16);
         }
+    }
+
+    /// Makes a thread able to run.
+    pub fn enable(&mut self, number: usize) {
+        self.dequeue(number);
+        self.enable_in_queue(number);
     }
 
     /// Makes a thread unable to run.

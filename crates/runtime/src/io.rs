@@ -12,6 +12,7 @@
 use crate::arch::errno::{EAGAIN, EINPROGRESS, EINTR};
 use crate::arch::nr;
 use crate::children;
+use crate::delivery;
 use crate::descriptors::{self, Kind};
 use crate::interpose::{cancel, object};
 use crate::scheduler;
@@ -166,7 +167,7 @@ pub fn until(
         }
         let execution = &mut world().execution;
         execution.threads[execution.current].probe = probe;
-        let woken = cancel::block(Wait {
+        let woken = cancel::block_interruptibly(Wait {
             operation: Operation::Io,
             object: ANYTHING,
             bits: source as u32,
@@ -176,10 +177,17 @@ pub fn until(
         });
         match woken {
             cancel::Woken::Cancelled => cancel::act(),
-            cancel::Woken::Interrupted => return Some(error(EINTR)),
+            cancel::Woken::Interrupted if !goes_on(probe) => return Some(error(EINTR)),
             _ => {}
         }
     }
+}
+
+/// Whether a call goes on after a signal handler. Those with time limits never do.
+fn goes_on(probe: Probe) -> bool {
+    let execution = &world().execution;
+    let polls = matches!(probe, Probe::Any(..) | Probe::Try);
+    execution.threads[execution.current].restarts && !polls
 }
 
 fn wait_really() {
@@ -217,6 +225,12 @@ pub fn look_again() -> bool {
         }
         wait_really();
         world().execution.looked = false;
+        if delivery::has_come() {
+            delivery::collect();
+            if !world().execution.enabled.is_empty() {
+                return true;
+            }
+        }
     }
 }
 

@@ -22,6 +22,7 @@ pub mod arch;
 pub mod carrier;
 pub mod children;
 pub mod clock;
+pub mod delivery;
 pub mod descriptors;
 pub mod donor;
 pub mod end;
@@ -45,6 +46,7 @@ pub mod snapshot;
 pub mod stack;
 pub mod syscalls;
 pub mod thread;
+pub mod timers;
 pub mod unwind;
 pub mod world;
 

@@ -6,13 +6,14 @@
 
 use crate::carrier;
 use crate::clock;
+use crate::delivery;
 use crate::host;
 use crate::io;
 use crate::oracles::{deadlock, livelock};
 use crate::record;
 use crate::shared::shared;
 use crate::thread::{State, Wait};
-use crate::world::world;
+use crate::world::{live, world};
 use alloc::vec::Vec;
 use raddle_abi::plan::Decision;
 use raddle_abi::site::{Operation, SiteId};
@@ -98,6 +99,9 @@ fn count_point() {
     shared().heartbeat(execution.point);
     if execution.point >= execution.check_at {
         livelock::check();
+    }
+    if delivery::has_come() && live() {
+        delivery::collect();
     }
 }
 

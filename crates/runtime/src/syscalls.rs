@@ -12,11 +12,12 @@ use crate::children;
 use crate::descriptors;
 use crate::global::Global;
 use crate::host::{self, End};
-use crate::interpose::{futex, output, random, time};
+use crate::interpose::{futex, output, random, signals, time};
 use crate::io::{self, Probe, Source};
 use crate::scheduler;
 use crate::shared::shared;
 use crate::snapshot;
+use crate::timers;
 use crate::world::{take_at_site, world};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -174,9 +175,27 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
         nr::TIME => time::seconds_into(a),
         nr::GETRANDOM => random::fill(a, b),
         nr::GETTID => thread_id(),
+        nr::GETPID => process_id(),
         nr::WRITE if output::is_captured(a) => output::capture(b, c),
         nr::WRITEV if output::is_captured(a) => output::capture_vector(b, c),
         nr::EXIT | nr::EXIT_GROUP => crate::interpose::process::ends(a as i32),
+        nr::RT_SIGACTION => signals::kernel_sigaction(a, b, c),
+        nr::RT_SIGPROCMASK => signals::change_mask(a as i32, b, c),
+        nr::RT_SIGPENDING => signals::pending(a),
+        nr::RT_SIGSUSPEND => signals::suspend(a),
+        nr::RT_SIGTIMEDWAIT => signals::wait_for_signal(a, b, c),
+        nr::PAUSE => signals::wait_for_any_handler(),
+        nr::KILL => signals::kill_process(a as i32, b as i32),
+        nr::TKILL => signals::kill_thread(a, b),
+        nr::TGKILL => signals::kill_thread(b, c),
+        nr::ALARM => timers::alarm(a as u32) as isize,
+        nr::SETITIMER => timers::set_interval(arguments),
+        nr::TIMERFD_SETTIME => timers::set_descriptor(arguments),
+        nr::TIMER_CREATE => {
+            shared().note_condition(conditions::REAL_TIMER);
+            changes_kernel(number);
+            perform(number, arguments)
+        }
         nr::SIGALTSTACK => crate::interpose::signals::alternate_stack(b),
         _ if !world().running => perform(number, arguments),
         nr::MMAP => map(arguments),
@@ -194,9 +213,12 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
             io::did_something();
             result
         }
-        nr::EVENTFD | nr::EVENTFD2 | nr::EPOLL_CREATE | nr::EPOLL_CREATE1 | nr::MEMFD_CREATE => {
-            descriptors::open_inside(number, arguments)
-        }
+        nr::EVENTFD
+        | nr::EVENTFD2
+        | nr::EPOLL_CREATE
+        | nr::EPOLL_CREATE1
+        | nr::MEMFD_CREATE
+        | nr::TIMERFD_CREATE => descriptors::open_inside(number, arguments),
         nr::PIPE | nr::PIPE2 => descriptors::open_pair(number, arguments, a),
         nr::SOCKETPAIR => descriptors::open_pair(number, arguments, d),
         nr::SOCKET => {
@@ -290,8 +312,7 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
 fn is_harmless(number: usize) -> bool {
     matches!(
         number,
-        nr::GETPID
-            | nr::GETPPID
+        nr::GETPPID
             | nr::GETUID
             | nr::GETEUID
             | nr::GETGID
@@ -309,7 +330,6 @@ fn is_harmless(number: usize) -> bool {
             | nr::STATX
             | nr::READLINK
             | nr::GETDENTS64
-            | nr::RT_SIGPROCMASK
             | nr::CLOCK_GETRES
             | nr::GETCPU
             | nr::MEMBARRIER
@@ -337,19 +357,18 @@ fn polls_outside(polls: usize, count: usize) -> bool {
         .any(|[descriptor, _]| *descriptor >= 0 && descriptors::is_outside(*descriptor as usize))
 }
 
-/// The number that the running thread has for the kernel: the first one's is the process's.
-pub fn thread_id() -> isize {
-    let current = world().execution.current;
+/// Number of the process, as it was when it was first asked for.
+pub fn process_id() -> isize {
     let kernel = KERNEL.get();
     if kernel.process == 0 {
         kernel.process = perform(nr::GETPID, [0; 6]);
     }
-    let process = kernel.process;
-    if current == 0 {
-        process
-    } else {
-        process + current as isize
-    }
+    kernel.process
+}
+
+/// The number that the running thread has for the kernel: the first one's is the process's.
+pub fn thread_id() -> isize {
+    process_id() + world().execution.current as isize
 }
 
 fn map(arguments: [usize; 6]) -> isize {

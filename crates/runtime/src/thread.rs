@@ -176,6 +176,18 @@ pub struct Thread {
     pub also_waits_for: Vec<usize>,
     /// The object on which it was last woken.
     pub woken_by: usize,
+    /// Signals that it blocks.
+    pub mask: u64,
+    /// Signals sent to it and not handled yet.
+    pub pending_signals: u64,
+    /// Signals that it waits for while it is blocked.
+    pub awaits: u64,
+    /// It will handle its signals before it goes on.
+    pub delivers: bool,
+    /// Whether a signal handler ends its wait.
+    pub interruptible: bool,
+    /// Whether the handlers that ended its wait let the call go on.
+    pub restarts: bool,
     /// Whether its last wait was ended by a signal handler.
     pub interrupted: bool,
     /// How deep it is in user code; 0 in std's own start and exit code.
@@ -221,6 +233,12 @@ impl Thread {
             probe: Probe::Try,
             also_waits_for: Vec::new(),
             woken_by: 0,
+            mask: 0,
+            pending_signals: 0,
+            awaits: 0,
+            delivers: false,
+            interruptible: false,
+            restarts: false,
             interrupted: false,
             user_depth: 1,
             entered: true,

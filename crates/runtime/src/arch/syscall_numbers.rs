@@ -8,7 +8,9 @@ pub mod nr {
         };
     }
     numbers! {
-        READ = 0, WRITE = 1, OPEN = 2, CLOSE = 3, STAT = 4, FSTAT = 5, LSTAT = 6, POLL = 7, IOCTL = 16, PIPE = 22, DUP = 32, DUP2 = 33, SOCKET = 41, SENDTO = 44, SENDMSG = 46, SHUTDOWN = 48,
+        READ = 0, WRITE = 1, OPEN = 2, CLOSE = 3, STAT = 4, FSTAT = 5, LSTAT = 6, POLL = 7, PAUSE = 34, ALARM = 37, SETITIMER = 38, KILL = 62, RT_SIGPENDING = 127,
+        RT_SIGTIMEDWAIT = 128, RT_SIGSUSPEND = 130, TKILL = 200, TIMER_CREATE = 222, TIMERFD_CREATE = 283,
+        TIMERFD_SETTIME = 286, IOCTL = 16, PIPE = 22, DUP = 32, DUP2 = 33, SOCKET = 41, SENDTO = 44, SENDMSG = 46, SHUTDOWN = 48,
         GETSOCKNAME = 51, GETPEERNAME = 52, SOCKETPAIR = 53, SETSOCKOPT = 54, GETSOCKOPT = 55, FLOCK = 73,
         FTRUNCATE = 77, GETRUSAGE = 98, EPOLL_CREATE = 213, EPOLL_CTL = 233, WAITID = 247, EVENTFD = 284,
         EVENTFD2 = 290, EPOLL_CREATE1 = 291, DUP3 = 292, PIPE2 = 293, RECVMMSG = 299, SENDMMSG = 307,
@@ -73,7 +75,7 @@ pub mod signal {
             $(#[doc = concat!("`", stringify!($name), "`")] pub const $name: usize = $number;)*
         };
     }
-    signals! { SIGILL = 4, SIGTRAP = 5, SIGABRT = 6, SIGBUS = 7, SIGFPE = 8, SIGKILL = 9, SIGSEGV = 11, SIGSYS = 31 }
+    signals! { SIGILL = 4, SIGTRAP = 5, SIGABRT = 6, SIGBUS = 7, SIGFPE = 8, SIGKILL = 9, SIGALRM = 14, SIGSEGV = 11, SIGSYS = 31 }
     /// `SA_SIGINFO`.
     pub const SA_SIGINFO: usize = 4;
     /// `SA_RESTORER`.

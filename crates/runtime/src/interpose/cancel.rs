@@ -54,6 +54,15 @@ pub fn block(wait: Wait) -> Woken {
     block_regardless(wait)
 }
 
+/// Blocks at a cancellation point in a call that a signal handler ends.
+pub fn block_interruptibly(wait: Wait) -> Woken {
+    let current = world().execution.current;
+    world().execution.threads[current].interruptible = true;
+    let woken = block(wait);
+    world().execution.threads[current].interruptible = false;
+    woken
+}
+
 /// Blocks where cancellation has to wait.
 pub fn block_regardless(wait: Wait) -> Woken {
     mine().woken = false;

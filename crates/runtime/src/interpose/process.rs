@@ -93,6 +93,16 @@ pub unsafe extern "C" fn vfork() -> i32 {
     unsafe { fork() }
 }
 
+/// Empties the running thread's virtual mask and returns it. libc reads the mask before it
+/// starts a process and gives it back to the kernel afterwards: there nothing must be blocked.
+fn unmask() -> Option<u64> {
+    let world = world();
+    let current = world.execution.current;
+    world
+        .live
+        .then(|| core::mem::take(&mut world.execution.threads[current].mask))
+}
+
 /// Declares functions that start a process by libc's own, during which system calls are not
 /// dispatched, and are again afterwards.
 macro_rules! starting {
@@ -102,13 +112,16 @@ macro_rules! starting {
         pub unsafe extern "C" fn $name($($argument: $ty),*) -> $result {
             static REAL: AtomicUsize = AtomicUsize::new(0);
             let real = real::resolve(&REAL, concat!(stringify!($name), "\0"));
+            let mask = unmask();
             // SAFETY: libc's function of this name has this signature.
             let result = unsafe {
                 let real: unsafe extern "C" fn($($ty),*) -> $result = core::mem::transmute(real);
                 real($($argument),*)
             };
-            if world().live {
+            if let Some(mask) = mask {
                 crate::syscalls::watch(true);
+                let execution = &mut world().execution;
+                execution.threads[execution.current].mask = mask;
             }
             result
         })*

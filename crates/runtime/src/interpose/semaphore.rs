@@ -44,7 +44,7 @@ fn wait(semaphore: usize, deadline: Deadline) -> i32 {
             io::poll(time, by, site, || isize::from(*word(semaphore, VALUE) != 0));
             continue;
         }
-        let woken = cancel::block(Wait {
+        let woken = cancel::block_interruptibly(Wait {
             operation: Operation::FutexWait,
             object: semaphore,
             deadline: time,

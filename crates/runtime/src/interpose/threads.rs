@@ -81,6 +81,7 @@ pub unsafe extern "C" fn pthread_create(
     thread.argument = argument as usize;
     thread.detached = detached;
     thread.parent = parent as u16;
+    thread.mask = world().execution.threads[parent].mask;
     thread.site = site;
     let number = world().execution.threads.len();
     // SAFETY: the donor's stack below its sleeping frame.

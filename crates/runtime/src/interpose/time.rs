@@ -47,7 +47,7 @@ pub fn day_deadline_of(address: usize) -> u64 {
 fn wait_until(deadline: u64, remaining: usize) -> isize {
     let site = take_at_site();
     cancel::point();
-    let woken = cancel::block(Wait {
+    let woken = cancel::block_interruptibly(Wait {
         operation: Operation::Sleep,
         deadline,
         site,

@@ -54,6 +54,13 @@ pub fn by_abort() -> ! {
     host::end(End::Crashed)
 }
 
+/// The program sent itself a signal that ends it.
+pub fn by_own_signal(signal: u64) -> ! {
+    let frames = stack::of_running();
+    write(signal, 0, &frames);
+    host::end(End::Crashed)
+}
+
 /// A forked execution died without a word.
 pub fn report_death(signal: u32) {
     write(u64::from(signal), 0, &Frames::EMPTY);
