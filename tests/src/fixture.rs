@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde::Deserialize;
 
@@ -63,6 +64,28 @@ impl Fixture {
         let changed = change(text.clone());
         assert_ne!(text, changed, "the edit of {file} changed nothing");
         fs::write(path, changed).expect("the file can be written");
+    }
+
+    /// A directory with the programs of a machine that has Rust and gcc, but no clang: for
+    /// `PATH`.
+    pub fn path_without_clang(&self) -> PathBuf {
+        const PROGRAMS: [&str; 9] = ["cc", "c++", "gcc", "g++", "ar", "as", "ld", "sh", "ranlib"];
+        let bin = self.path().join("bin-without-clang");
+        fs::create_dir_all(&bin).expect("a directory can be made");
+        let rustc = Command::new("rustc").args(["--print", "sysroot"]).output();
+        let sysroot = rustc.expect("there is a rustc").stdout;
+        let sysroot = String::from_utf8(sysroot).expect("a path");
+        let rust = Path::new(sysroot.trim()).join("bin");
+        let tools = PROGRAMS.map(|name| Path::new("/usr/bin").join(name));
+        for program in ["cargo", "rustc"]
+            .map(|name| rust.join(name))
+            .iter()
+            .chain(&tools)
+        {
+            let name = program.file_name().expect("a program has a name");
+            std::os::unix::fs::symlink(program, bin.join(name)).expect("a link can be made");
+        }
+        bin
     }
 
     /// Runs `cargo raddle` with JSON output, and requires this exit code and everything that

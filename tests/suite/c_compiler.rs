@@ -96,13 +96,8 @@ fn what_cannot_work_is_refused_with_a_sentence() {
 #[test]
 fn without_clang_the_user_is_told_what_to_install() {
     let fixture = project();
-    let bin = fixture.path().join("bin");
-    fs::create_dir(&bin).expect("a directory");
-    let rustc = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let sysroot = String::from_utf8(rustc.expect("rustc").stdout).expect("a path");
-    let real = Path::new(sysroot.trim()).join("bin/rustc");
-    std::os::unix::fs::symlink(&real, bin.join("rustc")).expect("a link");
-    let tool = Tool::new(fixture.path(), ["cc", "-c", "a.c"]).env("PATH", &bin);
+    let tool =
+        Tool::new(fixture.path(), ["cc", "-c", "a.c"]).env("PATH", fixture.path_without_clang());
     let ended = tool.run();
     assert_eq!(ended.status.code(), Some(69), "{ended:#?}");
     assert!(ended.stderr.contains("apt-get install clang"), "{ended:#?}");

@@ -158,3 +158,26 @@ fn c_in_a_rust_crate_is_instrumented() {
         "{run:#?}"
     );
 }
+
+#[test]
+fn without_clang_rust_works_and_native_code_is_named() {
+    let fixture = Fixture::special("native");
+    // Not an object that another run has already seen with clang.
+    fixture.edit("src/counter.c", |text| {
+        format!("{text}int unused_number = 1;\n")
+    });
+    let tool = Tool::new(fixture.path(), ["test", "--message-format", "json"])
+        .env("PATH", fixture.path_without_clang());
+    let run = fixture.check_tool(tool, 0);
+    assert_eq!(run.test("two_threads_add").verdict, "explored", "{run:#?}");
+    let said: Vec<_> = notes(&run)
+        .into_iter()
+        .filter(|text| text.contains("native code"))
+        .collect();
+    assert_eq!(said.len(), 1, "{run:#?}");
+    assert!(
+        said[0].contains("libcounter.a") || said[0].contains("libnative.rlib"),
+        "{said:?}"
+    );
+    assert!(said[0].contains("apt-get install clang"), "{said:?}");
+}

@@ -94,6 +94,14 @@ const OTHER_CALLS: &[(libc::c_long, &str)] = &[
     (libc::SYS_memfd_create, "memfd_create"),
     (libc::SYS_mremap, "mremap"),
     (libc::SYS_prctl, "prctl"),
+    (libc::SYS_mmap, "mmap of a file"),
+    (libc::SYS_rt_sigaction, "sigaction"),
+    (libc::SYS_rt_sigprocmask, "sigprocmask"),
+    (libc::SYS_fadvise64, "posix_fadvise"),
+    (libc::SYS_fchmod, "fchmod"),
+    (libc::SYS_fchown, "fchown"),
+    (libc::SYS_utimensat, "utimensat"),
+    (libc::SYS_sched_setaffinity, "sched_setaffinity"),
 ];
 
 /// Name of a system call, or its number.

@@ -79,6 +79,7 @@ fn store_bitcode(
 fn command(clang: &Clang, language: Language, line: &CommandLine) -> Command {
     let mut command = clang.command(language);
     command
+        .args(flags::LENIENT)
         .args(line.flags_without_dependencies())
         .args(flags::TOLERANT)
         .args(flags::COMPILING)

@@ -101,6 +101,7 @@ impl Source<'_> {
     ) -> Result<ExitCode, Error> {
         let mut command = clang.command(language);
         command
+            .args(flags::LENIENT)
             .args(line.flags())
             .args(flags::TOLERANT)
             .args(self.extra);

@@ -340,6 +340,17 @@ pub(super) const COMPILING: &[&str] = &[
     "-disable-O0-optnone",
 ];
 
+/// Comes before the user's flags: what clang takes for errors by default and gcc for warnings.
+pub(super) const LENIENT: &[&str] = &[
+    "-Wno-unknown-warning-option",
+    "-Wno-reserved-user-defined-literal",
+    "-Wno-error=c++11-narrowing",
+    "-Wno-error=implicit-function-declaration",
+    "-Wno-error=implicit-int",
+    "-Wno-error=incompatible-function-pointer-types",
+    "-Wno-error=int-conversion",
+];
+
 /// Added to whatever clang does.
 pub(super) const TOLERANT: &[&str] = &[
     "-Qunused-arguments",
