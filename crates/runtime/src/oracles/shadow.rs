@@ -23,6 +23,9 @@ pub mod access {
 const ADDRESS_BITS: u32 = 38;
 const ADDRESS_MASK: usize = (1 << ADDRESS_BITS) - 1;
 const SLOTS: usize = 4;
+/// Bytes above which a free counts as a write only where the block was touched: the shadow of
+/// memory that a program asked for and never used would be eight times as large.
+const LARGE: usize = 1 << 16;
 
 /// One access: `stamp` is execution and time, `what` is site, slot, mask and kind. Two words
 /// that are put together in registers: smaller fields would stall on store forwarding.
@@ -97,8 +100,13 @@ impl Shadow {
         }
         let mut race = None;
         let end = address + len;
+        let is_lazy = kind & access::FREE != 0 && len > LARGE;
         let mut cell = address & !7;
         while cell < end {
+            if is_lazy && !self.is_touched(cell, stamp) {
+                cell += 8;
+                continue;
+            }
             let low = address.saturating_sub(cell);
             let high = (end - cell).min(8);
             let mask = (0xffu64 << low) & (0xff >> (8 - high));
@@ -107,6 +115,13 @@ impl Shadow {
             cell += 8;
         }
         race
+    }
+
+    /// Whether the execution of `stamp` has touched a cell.
+    fn is_touched(&self, address: usize, stamp: u64) -> bool {
+        // SAFETY: the shadow covers every address.
+        let first = unsafe { (*self.cell(address)).0[0] };
+        first.stamp as u32 == stamp as u32
     }
 
     #[inline(always)]
@@ -198,7 +213,11 @@ impl Shadow {
         let mut cell = address & !7;
         while cell < address + len {
             // SAFETY: the shadow covers every address.
-            unsafe { (*self.cell(cell)).0 = [Slot { stamp: 0, what: 0 }; SLOTS] };
+            let slots = unsafe { &mut (*self.cell(cell)).0 };
+            // Writing zeros where there are zeros would make pages of them.
+            if slots[0].stamp != 0 {
+                *slots = [Slot { stamp: 0, what: 0 }; SLOTS];
+            }
             cell += 8;
         }
     }
@@ -312,6 +331,23 @@ mod tests {
         assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 11), None);
         assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 12), None);
         assert_eq!(race.access(2, 0x5000, 8, 0, 13), Some(12));
+    }
+
+    #[test]
+    fn a_large_block_is_freed_where_it_was_touched() {
+        let mut race = race();
+        let free = access::WRITE | access::FREE;
+        let (block, touched) = (0x10_0000, 0x10_0000 + LARGE);
+        assert_eq!(race.access(1, touched, 8, 0, 11), None);
+        assert_eq!(race.access(2, block, 2 * LARGE, free, 12), Some(11));
+        assert_eq!(race.access(3, touched, 8, 0, 13), Some(12));
+        assert_eq!(race.access(1, block, 8, 0, 14), None);
+        assert_eq!(race.access(2, block, LARGE, free, 15), Some(14));
+        assert_eq!(
+            race.access(1, block + 8, 8, 0, 16),
+            Some(15),
+            "a smaller one is freed whole"
+        );
     }
 
     #[test]
