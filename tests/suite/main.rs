@@ -4,6 +4,7 @@ mod bad_input;
 mod bad_machine;
 mod bad_program;
 mod c_compiler;
+mod c_conformance;
 mod c_programs;
 mod configuration;
 mod correct;

@@ -350,6 +350,9 @@ fn is_lock_that_waits(command: usize) -> bool {
 
 /// Whether any of the descriptors of a `poll` has somebody outside at its other end.
 fn polls_outside(polls: usize, count: usize) -> bool {
+    if count == 0 {
+        return false;
+    }
     // SAFETY: the program's array of descriptor and events.
     let polls = unsafe { core::slice::from_raw_parts(polls as *const [i32; 2], count) };
     polls

@@ -9,6 +9,7 @@
 pub mod allocators;
 pub mod barrier;
 pub mod c11;
+pub mod calls;
 pub mod cancel;
 pub mod condvar;
 pub mod dynamic;

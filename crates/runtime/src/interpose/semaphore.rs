@@ -79,6 +79,7 @@ fn post(semaphore: usize) -> i32 {
     *value += 1;
     if *word(semaphore, SHARED) != 0 {
         syscalls::wake_other_processes(semaphore);
+        io::did_something();
     }
     object::wake_all(Operation::FutexWait, semaphore);
     0
