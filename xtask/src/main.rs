@@ -2,6 +2,7 @@
 
 mod bench;
 mod bless;
+mod bugs;
 mod counts;
 mod demo;
 mod lint;
@@ -53,6 +54,11 @@ enum Task {
     Tidy,
     /// Run rustfmt, clippy, rustdoc and tidy.
     Lint,
+    /// Run the tool on published crates with a known bug, and on the versions that fixed it.
+    Bugs {
+        /// Names out of subjects/manifest.toml; all of them without any.
+        names: Vec<String>,
+    },
     /// Run the tool on the test suites of published crates.
     Subjects {
         /// Names out of subjects/manifest.toml; all of them without any.
@@ -81,6 +87,7 @@ fn main() -> ExitCode {
         Task::Bless => bless::run(),
         Task::Tidy => tidy::run(),
         Task::Lint => lint::run(),
+        Task::Bugs { names } => bugs::run(&names),
         Task::Subjects {
             names,
             executions,

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use crate::counts::Counts;
 use crate::subjects::{self, Budget};
-use crate::{lint, repository, setup, shell};
+use crate::{bugs, lint, repository, setup, shell};
 
 /// Runs everything, or what fits into twenty minutes on two cores from a clean clone.
 pub fn run(full: bool) -> Result<()> {
@@ -28,6 +28,9 @@ pub fn run(full: bool) -> Result<()> {
             let budget = if full { Budget::FULL } else { Budget::SHORT };
             counts.steps("suites of published crates", |counts| {
                 subjects::check(counts, &tool, full, budget)
+            });
+            counts.steps("known bugs of published crates", |counts| {
+                bugs::check(counts, &tool, full)
             });
         }
         Err(error) => counts.fail(format!("the tool does not build: {error:#}")),
