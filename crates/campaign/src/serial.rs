@@ -3,6 +3,7 @@
 //! They show that the program behaves the same when the schedule is the same, and whether
 //! there is anything to interleave. A test that fails serially is explored only if it passes
 //! under some other schedule: then its failure depends on the interleaving, else it does not.
+//! The very first run may differ from all others: it may leave files that they find.
 
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::Reexecution;
@@ -26,6 +27,8 @@ const PROBES: u64 = 50;
 pub(crate) struct SerialRuns {
     first: Option<Outcome>,
     runs: usize,
+    /// The first run differed, and is not counted.
+    has_warmed_up: bool,
     sightings: Vec<RawFinding>,
     settled: Option<Settled>,
 }
@@ -81,16 +84,23 @@ fn run(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
         });
     }
     let serial = &mut test.course.serial;
-    serial.runs += 1;
-    serial.sightings.append(&mut outcome.findings);
-    match &serial.first {
-        None => serial.first = Some(outcome),
-        Some(first) if differ(first, &outcome) => {
+    if serial
+        .first
+        .as_ref()
+        .is_some_and(|first| differ(first, &outcome))
+    {
+        if serial.has_warmed_up || serial.runs > 1 {
             let why = differences(test, request);
             return Err(Verdict::NotTestable { why });
         }
-        Some(_) => {}
+        *serial = SerialRuns {
+            has_warmed_up: true,
+            ..SerialRuns::default()
+        };
     }
+    serial.runs += 1;
+    serial.sightings.append(&mut outcome.findings);
+    serial.first.get_or_insert(outcome);
     Ok(())
 }
 

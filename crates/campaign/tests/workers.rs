@@ -195,6 +195,13 @@ fn runs_that_differ_are_not_testable() {
 }
 
 #[test]
+fn a_first_run_may_differ_from_all_others() {
+    let run = check("differs once");
+    assert_eq!(*run.verdict(), Verdict::Explored);
+    assert_eq!(run.summary.executions, 44, "one more serial run");
+}
+
+#[test]
 fn garbage_in_the_shared_memory_does_no_harm() {
     let run = check("garbage");
     assert_eq!(*run.verdict(), Verdict::Explored);
