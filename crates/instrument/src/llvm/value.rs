@@ -38,6 +38,8 @@ pub struct Attribute(&'static CStr);
 impl Attribute {
     /// Inline wherever it is called.
     pub const ALWAYS_INLINE: Self = Self(c"alwaysinline");
+    /// No load is made that the program might not make: for ThreadSanitizer, and for us.
+    pub const SANITIZE_THREAD: Self = Self(c"sanitize_thread");
     /// Never inline.
     pub const NO_INLINE: Self = Self(c"noinline");
     /// Do not optimise.

@@ -69,7 +69,7 @@ pub fn instrument(
     let map = program_map::collect(&context, &module, origin);
     if origin != Origin::Prebuilt {
         mark_inlining(&context, &module);
-        machine.run(&module, CLEAN)?;
+        clean(&context, &module, &machine)?;
     }
     dump_to(&module, dump, name, "before")?;
     let (hooks, sites) = insert_hooks(&context, &module, origin);
@@ -93,6 +93,26 @@ pub fn instrument(
         sites,
         map,
     })
+}
+
+/// Runs [`CLEAN`]. In `a() && global`, simplifycfg would read the global whatever `a` returns,
+/// as that does no harm: but the read would then race where the program's does not.
+fn clean<'c>(context: &'c Context, module: &Module<'c>, machine: &Machine) -> Result<(), Error> {
+    let defined = || {
+        module
+            .functions()
+            .into_iter()
+            .filter(|function| !function.is_declaration())
+    };
+    for function in defined() {
+        function.add_attribute(context, Attribute::SANITIZE_THREAD);
+    }
+    machine.run(module, CLEAN)?;
+    // The hooks' bodies could not be inlined into functions that differ in this.
+    for function in defined() {
+        function.remove_attribute(Attribute::SANITIZE_THREAD);
+    }
+    Ok(())
 }
 
 /// Turns a module into an object without hooks.

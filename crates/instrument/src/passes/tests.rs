@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::{CLEAN, Origin, insert_hooks, instrument, mark_inlining};
+use super::{Origin, clean, insert_hooks, instrument, mark_inlining};
 use crate::llvm::{Context, Machine, Module};
 
 fn rustc(arguments: &[&str]) -> Vec<u8> {
@@ -87,7 +87,7 @@ fn hooks_in(source: &str, function: &str) -> Vec<String> {
     let module = Module::parse(&context, &compile_crate(source), "case").expect("bitcode");
     let machine = Machine::new(&module).expect("a machine");
     mark_inlining(&context, &module);
-    machine.run(&module, CLEAN).expect("clean bitcode");
+    clean(&context, &module, &machine).expect("clean bitcode");
     insert_hooks(&context, &module, Origin::Crate);
     module.verify().expect("valid bitcode");
     let text = module.text();
@@ -275,4 +275,24 @@ fn what_is_not_bitcode_is_refused() {
     load_llvm();
     let context = Context::new();
     assert!(Module::parse(&context, b"", "nothing").is_err());
+}
+
+#[test]
+fn a_read_behind_a_condition_stays_behind_it() {
+    let source = "static mut LAST: i32 = 0;
+        #[inline(never)]
+        #[unsafe(no_mangle)]
+        pub extern \"C\" fn is_last(done: bool, number: i32) -> bool {
+            done && number >= unsafe { LAST }
+        }";
+    load_llvm();
+    let context = Context::new();
+    let module = Module::parse(&context, &compile_crate(source), "case").expect("bitcode");
+    let machine = Machine::new(&module).expect("a machine");
+    mark_inlining(&context, &module);
+    clean(&context, &module, &machine).expect("clean bitcode");
+    let text = module.text();
+    let function = text.split("@is_last(").nth(1).expect("the function");
+    let (branch, load) = (function.find("br i1"), function.find("load i32"));
+    assert!(branch.expect("a branch") < load.expect("a load"), "{text}");
 }

@@ -113,9 +113,22 @@ fn output(output: &str) -> String {
         text.push_str(&format!("    ... {}\n", count(skipped as u64, "line")));
     }
     for line in &lines[skipped..] {
-        text.push_str(&format!("    {}\n", console::strip_ansi_codes(line)));
+        text.push_str(&format!("    {}\n", printable(line)));
     }
     text
+}
+
+/// A line of output that does nothing to a terminal: programs also write binary data.
+fn printable(line: &str) -> String {
+    /// Characters shown.
+    const LONGEST: usize = 200;
+    let shown = |character: char| match character {
+        '\t' => ' ',
+        _ if character.is_control() => '.',
+        _ => character,
+    };
+    let plain = console::strip_ansi_codes(line);
+    plain.chars().map(shown).take(LONGEST).collect()
 }
 
 /// `text` in lines of at most `width` columns, broken at spaces.
@@ -138,7 +151,13 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{output, wrapped};
+    use super::{output, printable, wrapped};
+
+    #[test]
+    fn binary_output_leaves_the_terminal_alone() {
+        assert_eq!(printable("a\u{1b}[31mb\tc\u{7}\u{9b}d\r"), "ab c..d.");
+        assert_eq!(printable(&"x".repeat(5000)).len(), 200);
+    }
 
     #[test]
     fn long_text_breaks_at_spaces() {
