@@ -56,8 +56,10 @@ programs! {
     c11_threads_hold: "cc" "c11.c";
     cancellation_holds: "cc" "cancel.c";
     children_hold: "cc" "children.c";
+    clocks_hold: "cc" "clocks.c";
     conditions_hold: "cc" "condvar.c";
     descriptors_hold: "cc" "descriptors.c";
+    futexes_hold: "cc" "futex.c";
     joining_holds: "cc" "join.c";
     thread_specific_data_holds: "cc" "keys.c";
     mutexes_hold: "cc" "mutex.c";

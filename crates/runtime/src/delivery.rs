@@ -89,6 +89,13 @@ pub fn has_come() -> bool {
     OUTSIDE.load(Ordering::Relaxed) != 0
 }
 
+/// Sends to the running thread a signal that the kernel has sent for its last call.
+pub fn caused(number: usize) {
+    if OUTSIDE.fetch_and(!bit(number), Ordering::Relaxed) & bit(number) != 0 {
+        send(number, Some(world().execution.current));
+    }
+}
+
 /// Sends to the process what has come from outside.
 #[cold]
 pub fn collect() {

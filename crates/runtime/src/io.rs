@@ -11,6 +11,7 @@
 
 use crate::arch::errno::{EAGAIN, EINPROGRESS, EINTR};
 use crate::arch::nr;
+use crate::arch::signal::SIGPIPE;
 use crate::children;
 use crate::delivery;
 use crate::descriptors::{self, Kind};
@@ -306,6 +307,13 @@ pub fn take(number: usize, arguments: [usize; 6], site: SiteId) -> isize {
     }
 }
 
+/// How far giving something has come.
+enum Step {
+    Done(isize),
+    More,
+    WouldBlock,
+}
+
 /// A call that gives something to a descriptor.
 pub fn give(number: usize, arguments: [usize; 6], site: SiteId) -> isize {
     const SO_SNDTIMEO: usize = 21;
@@ -316,6 +324,7 @@ pub fn give(number: usize, arguments: [usize; 6], site: SiteId) -> isize {
         }
         object::release_too(ANYTHING);
         let result = perform(number, arguments);
+        delivery::caused(SIGPIPE);
         did_something();
         return result;
     }
@@ -344,24 +353,31 @@ pub fn give(number: usize, arguments: [usize; 6], site: SiteId) -> isize {
             _ => perform(number, arguments),
         };
         if result == error(EAGAIN) {
-            return None;
+            return Step::WouldBlock;
         }
         if result < 0 {
-            return Some(if done > 0 { done as isize } else { result });
+            return Step::Done(if done > 0 { done as isize } else { result });
         }
         did_something();
         done += result as usize;
         let is_whole = done >= bytes || result == 0 || !matches!(number, nr::WRITE | nr::SENDTO);
-        is_whole.then_some(done as isize)
+        if is_whole {
+            Step::Done(done as isize)
+        } else {
+            Step::More
+        }
     };
     let result = until(deadline, by, site, || {
         while is_ready(descriptor, POLLOUT) {
-            if let Some(result) = step() {
-                return Some(result);
+            match step() {
+                Step::Done(result) => return Some(result),
+                Step::More => {}
+                Step::WouldBlock => return None,
             }
         }
         None
     });
+    delivery::caused(SIGPIPE);
     did_something();
     match result {
         Some(result) => result,

@@ -75,7 +75,7 @@ pub mod signal {
             $(#[doc = concat!("`", stringify!($name), "`")] pub const $name: usize = $number;)*
         };
     }
-    signals! { SIGILL = 4, SIGTRAP = 5, SIGABRT = 6, SIGBUS = 7, SIGFPE = 8, SIGKILL = 9, SIGALRM = 14, SIGSEGV = 11, SIGSYS = 31 }
+    signals! { SIGILL = 4, SIGTRAP = 5, SIGABRT = 6, SIGBUS = 7, SIGFPE = 8, SIGKILL = 9, SIGPIPE = 13, SIGALRM = 14, SIGSEGV = 11, SIGSYS = 31 }
     /// `SA_SIGINFO`.
     pub const SA_SIGINFO: usize = 4;
     /// `SA_RESTORER`.

@@ -216,6 +216,7 @@ fn lock_inheriting(address: usize, deadline: u64, site: SiteId) -> isize {
         let value = *word(address, 0);
         if value & OWNER == 0 {
             *word(address, 0) = value & !OWNER | me;
+            object::acquire(address);
             world().execution.changed();
             return 0;
         }
@@ -243,6 +244,7 @@ fn unlock_inheriting(address: usize, site: SiteId) -> isize {
     if *word(address, 0) & OWNER != object::me() {
         return error(EPERM);
     }
+    object::release(address);
     let woken = scheduler::wake_waiters(Operation::LockWant, address, u32::MAX, !0);
     *word(address, 0) = if woken > 1 { WAITERS } else { 0 };
     world().execution.changed();

@@ -70,6 +70,8 @@ pub fn install() {
             );
         }
     }
+    // The kernel sends it for what a call of the program did.
+    install_for(signal::SIGPIPE);
 }
 
 extern "C" fn on_fatal(number: i32, info: *mut c_void, context: *mut c_void) {
@@ -89,6 +91,24 @@ extern "C" fn on_fatal(number: i32, info: *mut c_void, context: *mut c_void) {
         context.instruction()
     ));
     arch::exit_group(128 + number as usize)
+}
+
+/// Lets the kernel do what it does by default.
+fn die_of(number: usize) {
+    let default = KernelSigaction {
+        handler: 0,
+        flags: 0,
+        restorer: 0,
+        mask: 0,
+    };
+    // SAFETY: a valid structure; the signal is sent to this very thread.
+    unsafe {
+        let action = &raw const default as usize;
+        arch::syscall(nr::RT_SIGACTION, [number, action, 0, 8, 0, 0]);
+        let process = arch::syscall(nr::GETPID, [0; 6]) as usize;
+        let thread = arch::syscall(nr::GETTID, [0; 6]) as usize;
+        arch::syscall(nr::TGKILL, [process, thread, number, 0, 0, 0]);
+    }
 }
 
 /// Lets the program handle a fault, if it has asked for that during this execution.
@@ -129,6 +149,8 @@ extern "C" fn on_signal(number: i32, info: *mut c_void, context: *mut c_void) {
                 core::mem::transmute(action.handler);
             handler(number, info, context);
         }
+    } else if action.handler == 0 {
+        die_of(number as usize);
     }
 }
 
