@@ -39,6 +39,10 @@ const MILLISECOND: u64 = 1_000_000;
 /// Real nanoseconds to wait for the outside before virtual time passes instead.
 const PATIENCE: u64 = 2_000 * MILLISECOND;
 
+/// Milliseconds for which whoever has waited longest for a child is waited for alone. The
+/// child may need what another thread does.
+const GRACE: u32 = 50;
+
 #[repr(C)]
 struct Poll {
     descriptor: i32,
@@ -121,6 +125,19 @@ fn let_look(looks: impl Fn(u32) -> bool) -> bool {
         }
     }
     any
+}
+
+/// As [`let_look`], for one thread only: who has waited longest, even if others need not wait
+/// any more. Which child is faster would decide otherwise.
+fn let_one_look(only_first: bool) -> bool {
+    let execution = &world().execution;
+    let waiting = execution.queue(ANYTHING);
+    let mut waiting = waiting.take(if only_first { 1 } else { usize::MAX });
+    let ready = waiting.find(|number| execution.threads[*number].probe.may_be_over());
+    if let Some(number) = ready {
+        world().execution.enable(number);
+    }
+    ready.is_some()
 }
 
 /// Another thread may be able to go on, now that the running one has done something.
@@ -206,11 +223,18 @@ pub fn look_again() -> bool {
             .queue(ANYTHING)
             .any(|number| execution.threads[number].wait.bits == source as u32)
     };
+    let mut rounds = 0;
     loop {
-        if let_look(|_| true) {
+        let any = if descriptors::has_children() {
+            let_one_look(rounds < GRACE)
+        } else {
+            let_look(|_| true)
+        };
+        if any {
             world().execution.looked = true;
             return true;
         }
+        rounds += 1;
         let execution = &mut world().execution;
         let blocked = execution.threads.iter();
         let blocked = blocked.filter(|thread| thread.state == State::Blocked);
