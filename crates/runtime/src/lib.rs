@@ -41,6 +41,7 @@ pub mod orders;
 pub mod own;
 pub mod record;
 pub mod scheduler;
+pub mod select;
 pub mod shared;
 pub mod snapshot;
 pub mod stack;

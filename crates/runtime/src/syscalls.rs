@@ -15,6 +15,7 @@ use crate::host::{self, End};
 use crate::interpose::{futex, output, random, signals, time};
 use crate::io::{self, Probe, Source};
 use crate::scheduler;
+use crate::select::select;
 use crate::shared::shared;
 use crate::snapshot;
 use crate::timers;
@@ -279,8 +280,8 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
                 perform(nr::POLL, [a, b, 0, 0, 0, 0])
             })
         }
-        nr::SELECT => io::select(arguments, time::day_deadline_of(e), take_at_site()),
-        nr::PSELECT6 => io::select(arguments, time::deadline_of(e), take_at_site()),
+        nr::SELECT => select(arguments, time::day_deadline_of(e), take_at_site()),
+        nr::PSELECT6 => select(arguments, time::deadline_of(e), take_at_site()),
         nr::EPOLL_WAIT | nr::EPOLL_PWAIT | nr::EPOLL_PWAIT2 => {
             let deadline = if number == nr::EPOLL_PWAIT2 {
                 time::deadline_of(d)
