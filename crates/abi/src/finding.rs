@@ -82,6 +82,9 @@ pub struct FindingHeader {
     pub detail: [u64; 2],
 }
 
+/// Bit in the signal number of a crash: the thread ran over the end of its stack.
+pub const STACK_OVERFLOW: u64 = 1 << 32;
+
 /// Starts a part.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -64,6 +64,12 @@ pub fn stack_range(index: usize) -> (usize, usize) {
     (low + GUARD, low + STACK_SIZE)
 }
 
+/// Whether an address lies below a stack, where nothing is mapped.
+pub fn is_guard(address: usize) -> bool {
+    let place = address.wrapping_sub(STACKS);
+    place < (MAX_DONORS + 1) * STACK_SIZE && place % STACK_SIZE < GUARD
+}
+
 /// Maps the `index`-th stack, with a guard below it.
 pub fn map_stack(index: usize) -> (usize, usize) {
     let (low, high) = stack_range(index);

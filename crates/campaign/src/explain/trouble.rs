@@ -1,6 +1,6 @@
 //! Crashes and livelocks: one place, or one per thread.
 
-use raddle_abi::finding::Kind;
+use raddle_abi::finding::{Kind, STACK_OVERFLOW};
 use raddle_trace::runner::{RawFinding, RawStep};
 
 use super::lanes::Interest;
@@ -30,6 +30,10 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
     let thread = steps.first().map_or(0, |step| step.thread);
     let who = super::deadlock::capitalised(&thread_in_words(thread));
     let (title, cause) = match raw.kind {
+        Kind::Crash if raw.detail[0] & STACK_OVERFLOW != 0 => (
+            format!("stack overflow{at}"),
+            format!("{who} used up its stack{at}."),
+        ),
         Kind::Crash => {
             let signal = signal_name(raw.detail[0]);
             (
@@ -106,9 +110,7 @@ pub(crate) fn signal_name(number: u64) -> String {
 
 fn why(signal: u64) -> &'static str {
     match i32::try_from(signal) {
-        Ok(libc::SIGSEGV | libc::SIGBUS) => {
-            ": it touched memory that is not there, or overflowed its stack"
-        }
+        Ok(libc::SIGSEGV | libc::SIGBUS) => ": it touched memory that is not there",
         Ok(libc::SIGABRT) => ": the program aborted itself",
         Ok(libc::SIGILL | libc::SIGTRAP) => ": it ran an instruction that stands for `unreachable`",
         _ => "",

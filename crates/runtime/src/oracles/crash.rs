@@ -1,11 +1,13 @@
 //! Fatal signals and `abort`.
 
 use crate::arch::Interrupted;
+use crate::arch::signal::SIGSEGV;
+use crate::donor;
 use crate::findings::Record;
 use crate::host::{self, End};
 use crate::stack::{self, Frames};
 use crate::world::world;
-use raddle_abi::finding::{Kind, Step};
+use raddle_abi::finding::{Kind, STACK_OVERFLOW, Step};
 use raddle_abi::site::Operation;
 
 fn write(signal: u64, address: u64, frames: &Frames) {
@@ -20,6 +22,11 @@ fn write(signal: u64, address: u64, frames: &Frames) {
         .first()
         .copied()
         .unwrap_or(u64::from(site));
+    let place = if signal & STACK_OVERFLOW == 0 {
+        place
+    } else {
+        0
+    };
     let key = super::key(Kind::Crash, place, signal);
     let Some(mut record) = Record::begin(Kind::Crash, key, [signal, address]) else {
         return;
@@ -43,7 +50,15 @@ fn write(signal: u64, address: u64, frames: &Frames) {
 /// A fatal signal interrupted the program during an execution.
 pub fn by_signal(signal: u64, address: u64, context: &Interrupted) -> ! {
     let frames = stack::of_interrupted(context);
-    write(signal, address, &frames);
+    if signal == SIGSEGV as u64 && donor::is_guard(address as usize) {
+        // Which instruction of a recursion hits the end depends on how much of the stack the
+        // hooks use, so it does not name the crash.
+        let execution = &mut world().execution;
+        execution.threads[execution.current].site = 0;
+        write(signal | STACK_OVERFLOW, address, &frames);
+    } else {
+        write(signal, address, &frames);
+    }
     host::end(End::Crashed)
 }
 

@@ -4,6 +4,7 @@
 //! slots an old access can be forgotten, which can hide a race but never invents one.
 
 use super::clocks::Clocks;
+use crate::arch::{self, nr};
 use crate::own;
 use raddle_abi::site::SiteId;
 
@@ -98,15 +99,13 @@ impl Shadow {
             let mask = ((1u64 << len) - 1) << offset;
             return self.check(clocks, address & !7, stamp, what | mask << MASK);
         }
+        if kind & access::FREE != 0 && len > LARGE {
+            return self.free_large(clocks, address, len, stamp, what);
+        }
         let mut race = None;
         let end = address + len;
-        let is_lazy = kind & access::FREE != 0 && len > LARGE;
         let mut cell = address & !7;
         while cell < end {
-            if is_lazy && !self.is_touched(cell, stamp) {
-                cell += 8;
-                continue;
-            }
             let low = address.saturating_sub(cell);
             let high = (end - cell).min(8);
             let mask = (0xffu64 << low) & (0xff >> (8 - high));
@@ -117,11 +116,63 @@ impl Shadow {
         race
     }
 
-    /// Whether the execution of `stamp` has touched a cell.
-    fn is_touched(&self, address: usize, stamp: u64) -> bool {
-        // SAFETY: the shadow covers every address.
-        let first = unsafe { (*self.cell(address)).0[0] };
-        first.stamp as u32 == stamp as u32
+    /// A free that counts as a write where this execution has touched the block.
+    #[inline(never)]
+    fn free_large(
+        &mut self,
+        clocks: &Clocks,
+        address: usize,
+        len: usize,
+        stamp: u64,
+        what: u64,
+    ) -> Option<Earlier> {
+        let mut race = None;
+        let what = what | 0xff << MASK;
+        self.each_in_memory(address, len, |shadow, cell| {
+            // SAFETY: the shadow covers every address.
+            let first = unsafe { (*shadow.cell(cell)).0[0] };
+            if first.stamp as u32 == stamp as u32 {
+                race = race.or(shadow.check(clocks, cell, stamp, what));
+            }
+        });
+        race
+    }
+
+    /// Calls `visit` for the cells of a range whose pages exist: the others are zero, and
+    /// looking at them would take long.
+    fn each_in_memory(
+        &mut self,
+        address: usize,
+        len: usize,
+        mut visit: impl FnMut(&mut Self, usize),
+    ) {
+        /// Bytes of the program whose cells fill a page.
+        const PER_PAGE: usize = arch::PAGE / 8;
+        const PAGES: usize = 1024;
+        let end = address + len;
+        let mut exists = [0u8; PAGES];
+        let mut window = address & !(PER_PAGE - 1);
+        while window < end {
+            let cells = self.cell(window) as usize;
+            // SAFETY: asks about the shadow's own pages; one byte for each.
+            unsafe {
+                let place = exists.as_mut_ptr() as usize;
+                arch::syscall(nr::MINCORE, [cells, PAGES * arch::PAGE, place, 0, 0, 0]);
+            }
+            for (page, _) in exists
+                .iter()
+                .enumerate()
+                .filter(|(_, exists)| **exists & 1 != 0)
+            {
+                let first = window + page * PER_PAGE;
+                let mut cell = first.max(address & !7);
+                while cell < (first + PER_PAGE).min(end) {
+                    visit(self, cell);
+                    cell += 8;
+                }
+            }
+            window += PAGES * PER_PAGE;
+        }
     }
 
     #[inline(always)]
@@ -210,14 +261,16 @@ impl Shadow {
 
     /// Forgets all accesses to a range.
     pub fn forget(&mut self, address: usize, len: usize) {
+        let forget = |shadow: &mut Self, cell: usize| {
+            // SAFETY: the shadow covers every address.
+            unsafe { (*shadow.cell(cell)).0 = [Slot { stamp: 0, what: 0 }; SLOTS] };
+        };
+        if len > LARGE {
+            return self.each_in_memory(address, len, forget);
+        }
         let mut cell = address & !7;
         while cell < address + len {
-            // SAFETY: the shadow covers every address.
-            let slots = unsafe { &mut (*self.cell(cell)).0 };
-            // Writing zeros where there are zeros would make pages of them.
-            if slots[0].stamp != 0 {
-                *slots = [Slot { stamp: 0, what: 0 }; SLOTS];
-            }
+            forget(self, cell);
             cell += 8;
         }
     }
