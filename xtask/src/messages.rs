@@ -1,7 +1,7 @@
 //! The part of the tool's machine output that the tasks read.
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// One line; reasons that are of no interest here are [`Message::Other`].
 #[derive(Debug, Deserialize)]
@@ -43,7 +43,7 @@ pub struct TestMessage {
 }
 
 /// The end of a run.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct SummaryMessage {
     /// In all.
     pub executions: u64,

@@ -1,12 +1,14 @@
 //! Runs the tool on the test suites of published crates, which are downloaded by name and
-//! version and built with the lock files that they were published with.
+//! version and built with the lock files that they were published with. What came of each is
+//! kept in `subjects/results/suites`, and a page of the book shows all of them.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::counts::Counts;
 use crate::messages::{self, Message, SummaryMessage};
@@ -25,6 +27,12 @@ struct Subject {
     /// Whether it belongs to the short tier.
     #[serde(default)]
     short: bool,
+    /// Features and tests to choose, as cargo's flags; everything without any.
+    #[serde(default)]
+    selection: Vec<String>,
+    /// What the crate's own words leave open about tests that are not testable or not run.
+    #[serde(default)]
+    remark: String,
     /// Whether newer compilers refuse it for a lint that was born after it.
     #[serde(default)]
     cap_lints: bool,
@@ -51,7 +59,17 @@ impl Budget {
 }
 
 /// What came of one crate.
+#[derive(Deserialize, Serialize)]
 struct Figures {
+    version: String,
+    /// Day of the run.
+    date: String,
+    /// Executions per test.
+    limit: u64,
+    /// Seconds that the run was given.
+    time: u64,
+    selection: Vec<String>,
+    remark: String,
     summary: SummaryMessage,
     findings: Vec<String>,
     reasons: Vec<String>,
@@ -72,21 +90,41 @@ pub fn run(names: &[String], executions: u64, seconds: u64, write: bool) -> Resu
         executions,
         seconds,
     };
-    let mut rows = Vec::new();
+    let mut any = false;
     for subject in manifest()? {
         if names.is_empty() || names.contains(&subject.name) {
+            any = true;
             let figures = explore(&tool, &subject, budget)?;
-            rows.push((subject, figures));
+            println!("{}", row(&subject.name, &figures));
+            if write {
+                save(&subject.name, &figures)?;
+            }
         }
     }
-    if rows.is_empty() {
+    if !any {
         bail!("no crate of subjects/manifest.toml has one of these names");
     }
-    let table = table(&rows, budget);
-    println!("{table}");
-    if write {
-        fs::write(repository::root().join("book/src/suites.md"), table)?;
+    Ok(())
+}
+
+fn results() -> PathBuf {
+    repository::root().join("subjects/results/suites")
+}
+
+/// Keeps figures, and writes the book's page of all figures kept.
+fn save(name: &str, figures: &Figures) -> Result<()> {
+    fs::create_dir_all(results())?;
+    let text = serde_json::to_string_pretty(figures)? + "\n";
+    fs::write(results().join(format!("{name}.json")), text)?;
+    let mut rows = Vec::new();
+    for subject in manifest()? {
+        let path = results().join(format!("{}.json", subject.name));
+        if path.is_file() {
+            let kept = serde_json::from_str(&fs::read_to_string(path)?)?;
+            rows.push((subject.name, kept));
+        }
     }
+    fs::write(repository::root().join("book/src/suites.md"), page(&rows))?;
     Ok(())
 }
 
@@ -100,10 +138,10 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool, budget: Budget) -> Re
         println!("-- {name}");
         match explore(tool, &subject, budget) {
             Ok(figures) if figures.findings.is_empty() && figures.ran_any() => {
-                println!("{}", row(&subject, &figures));
+                println!("{}", row(&subject.name, &figures));
                 counts.pass();
             }
-            Ok(figures) => counts.fail(format!("{name}: {}", row(&subject, &figures))),
+            Ok(figures) => counts.fail(format!("{name}: {}", row(&subject.name, &figures))),
             Err(error) => counts.fail(format!("{name}: {error:#}")),
         }
     }
@@ -123,6 +161,7 @@ fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
     command.args(["--message-format", "json", "--executions"]);
     command.arg(budget.executions.to_string());
     command.args(["--time", &format!("{}s", budget.seconds)]);
+    command.args(&subject.selection);
     if subject.cap_lints {
         command.env("RUSTFLAGS", "--cap-lints allow");
     }
@@ -148,6 +187,12 @@ fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
         }
     }
     Ok(Figures {
+        version: subject.version.clone(),
+        date: today()?,
+        limit: budget.executions,
+        time: budget.seconds,
+        selection: subject.selection.clone(),
+        remark: subject.remark.clone(),
         summary: summary.context("the tool wrote no summary")?,
         findings,
         reasons,
@@ -231,7 +276,12 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn row(subject: &Subject, figures: &Figures) -> String {
+fn today() -> Result<String> {
+    let (date, _) = shell::output(Command::new("date").args(["--utc", "+%Y-%m-%d"]))?;
+    Ok(date.trim().to_owned())
+}
+
+fn row(name: &str, figures: &Figures) -> String {
     let SummaryMessage {
         executions,
         seconds,
@@ -241,32 +291,54 @@ fn row(subject: &Subject, figures: &Figures) -> String {
         not_testable,
         not_run,
     } = &figures.summary;
-    let Subject { name, version, .. } = subject;
+    let Figures { version, date, .. } = figures;
     format!(
-        "| {name} {version} | {explored} | {single_threaded} | {not_testable} | {not_run} | {findings} | {executions} | {seconds:.0} |"
+        "| {name} {version} | {explored} | {single_threaded} | {not_testable} | {not_run} | {findings} | {executions} | {seconds:.0} | {date} |"
     )
 }
 
-fn table(rows: &[(Subject, Figures)], budget: Budget) -> String {
-    let mut text = format!(
-        "# Suites of published crates\n\nWritten by `cargo xtask subjects --write`: each crate's own tests, as published, with {} executions per test and\n\
-         {} seconds per crate.\n\n\
-         | crate | explored | single-threaded | not testable | not run | findings | executions | seconds |\n\
-         |---|---|---|---|---|---|---|---|\n",
-        budget.executions, budget.seconds
-    );
-    for (subject, figures) in rows {
-        text.push_str(&row(subject, figures));
+/// What stands above the table.
+const INTRODUCTION: &str = "# Suites of published crates
+
+Written by `cargo xtask subjects --write`, from `subjects/results/suites`: each crate's own tests, as published. Tests that
+have no two threads at the same time are counted as single-threaded: there is nothing to interleave in them. Below the
+table stands why tests were not testable or not run.
+
+| crate | explored | single-threaded | not testable | not run | findings | executions | seconds | date |
+|---|---|---|---|---|---|---|---|---|
+";
+
+fn page(rows: &[(String, Figures)]) -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for (name, figures) in rows {
+        text.push_str(&row(name, figures));
         text.push('\n');
     }
-    for (subject, figures) in rows {
+    for (name, figures) in rows {
+        let Figures {
+            version,
+            limit,
+            time,
+            selection,
+            remark,
+            ..
+        } = figures;
+        // Writing to a String cannot fail.
+        let _ = write!(
+            text,
+            "\n## {name} {version}\n\nUp to {limit} executions per test, {time} seconds in all"
+        );
+        if !selection.is_empty() {
+            let _ = write!(text, ", with `{}`", selection.join(" "));
+        }
+        text.push_str(".\n");
+        if !remark.is_empty() {
+            let _ = writeln!(text, "{remark}");
+        }
         let notes = figures.findings.iter().chain(&figures.reasons);
-        let notes: String = notes
-            .map(|note| format!("- {}\n", note.replace('\n', " ")))
-            .collect();
-        if !notes.is_empty() {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "\n## {} {}\n\n{notes}", subject.name, subject.version);
+        for (index, note) in notes.enumerate() {
+            let space = if index == 0 { "\n" } else { "" };
+            let _ = writeln!(text, "{space}- {}", note.replace('\n', " "));
         }
     }
     text
