@@ -181,3 +181,44 @@ fn without_clang_rust_works_and_native_code_is_named() {
     );
     assert!(said[0].contains("apt-get install clang"), "{said:?}");
 }
+
+#[test]
+fn code_that_synchronises_unseen_makes_races_uncertain() {
+    let fixture = Fixture::special("make");
+    plain_cc(&fixture, &["-O1", "-c", "handover.c", "-o", "handover.o"]);
+    let build = [
+        "cc",
+        "-g",
+        "-O1",
+        "-pthread",
+        "-o",
+        "prog",
+        "handed.c",
+        "handover.o",
+    ];
+    let ended = Tool::new(fixture.path(), build).run();
+    assert!(ended.status.success(), "{ended:#?}");
+    let run = fixture.check(&["test", "--executions", "100", "./prog"], 0);
+    assert_eq!(run.test("./prog").verdict, "explored", "{run:#?}");
+    let told = notes(&run).iter().any(|note| note.contains("handover.o"));
+    assert!(told, "{run:#?}");
+    let all = ["test", "--executions", "100", "--races", "all", "./prog"];
+    assert_eq!(fixture.check(&all, 100).finding().kind, "data-race");
+    // The same code, instrumented, is seen to order the accesses.
+    let build = [
+        "cc",
+        "-g",
+        "-O1",
+        "-pthread",
+        "-o",
+        "prog",
+        "handed.c",
+        "handover.c",
+    ];
+    assert!(Tool::new(fixture.path(), build).run().status.success());
+    let run = fixture.check(&["test", "--executions", "100", "./prog"], 0);
+    assert!(
+        !notes(&run).iter().any(|note| note.contains("handover")),
+        "{run:#?}"
+    );
+}

@@ -24,6 +24,9 @@ pub struct Target {
     pub env: Vec<(OsString, OsString)>,
     /// Working directory: the package's.
     pub cwd: PathBuf,
+    /// Names of native code that can synchronise threads unseen: what looks like a data race
+    /// may be none, so none is reported.
+    pub unseen_synchronisation: Vec<String>,
     /// Whether the test is `#[ignore]`d, so that libtest has to be told to run it.
     pub ignored: bool,
 }

@@ -42,10 +42,11 @@ pub(crate) fn run_turn(
 /// How many times as long as a serial run an interleaved one may be before it counts as long.
 const SLACK: u64 = 2;
 
-/// The oracles that the user wants.
-fn oracles_of(options: &Options) -> u32 {
+/// The oracles that the user wants, without those that would be wrong about the target.
+fn oracles_of(options: &Options, target: &Target) -> u32 {
     let races = match options.races {
         Races::Off => 0,
+        Races::On if !target.unseen_synchronisation.is_empty() => 0,
         Races::On => oracles::RACE,
         Races::All => oracles::RACE | oracles::VOLATILE_RACE,
     };
@@ -117,7 +118,7 @@ impl TestRun<'_> {
             max_points: options
                 .max_points
                 .max(SLACK * self.course.tally.serial_points),
-            oracles: oracles_of(options),
+            oracles: oracles_of(options, self.target),
             granularity: options.granularity,
             reexecution: options.reexecution,
             racy: self.course.tally.racy.clone(),

@@ -21,6 +21,7 @@ fn target(behaviour: &str) -> Target {
         args: Vec::new(),
         env: vec![(fake::BEHAVIOUR.into(), behaviour.into())],
         cwd: PathBuf::from("/"),
+        unseen_synchronisation: Vec::new(),
         ignored: false,
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use raddle_instrument::{Clang, ClangError, LinkReport};
+use raddle_instrument::{Clang, ClangError, LinkReport, unseen_synchronisation};
 
 use crate::cargo_build::Executable;
 
@@ -73,6 +73,29 @@ fn about_native(native: &BTreeSet<String>, clang: &Result<Clang, ClangError>) ->
         "native code in {names} is not instrumented, so what happens inside of it is not \
          seen{advice}"
     ))
+}
+
+/// Names of native code in an executable that can synchronise threads unseen.
+pub(crate) fn unseen(directory: &Path, executable: &Executable) -> Vec<String> {
+    let exe = &executable.record.exe;
+    let mut names = unseen_synchronisation(exe);
+    if let Some(report) = find(&read_all(directory), exe) {
+        names.extend(report.synchronising.iter().map(|name| library(name)));
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// One sentence about such code.
+pub(crate) fn about_unseen(program: &str, names: &[String]) -> Option<String> {
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} in {program} was not instrumented and has atomic instructions of its own, so no \
+             data race is reported there: what looks like one may be ordered by them",
+            names.join(", ")
+        )
+    })
 }
 
 fn read_all(directory: &Path) -> Vec<LinkReport> {

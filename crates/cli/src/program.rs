@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use raddle_campaign::{self as campaign, IgnoreRule, Options, Stored, Target, TargetKind};
-use raddle_instrument::{Program, ProgramError, examine};
+use raddle_instrument::{Program, ProgramError, examine, unseen_synchronisation};
 use raddle_report::Sources;
 
 use crate::arguments::ProgramOptions;
@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::console::{Console, own_name};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::interrupt::StopFlag;
+use crate::link_reports;
 use crate::metadata::REGRESSIONS;
 use crate::session::{cargo_config, find_toolchain};
 use crate::settings::{OutputOptions, RunOptions};
@@ -166,6 +167,13 @@ impl ProgramSession {
                 vec![preload(&library)]
             }
         };
+        let unseen_synchronisation = unseen_synchronisation(&exe);
+        // Without hooks, races are not found anyway.
+        if env.is_empty()
+            && let Some(sentence) = link_reports::about_unseen(path, &unseen_synchronisation)
+        {
+            self.console.note(sentence);
+        }
         Ok(Target {
             exe,
             name: path.to_owned(),
@@ -176,6 +184,7 @@ impl ProgramSession {
             stdin,
             env,
             cwd: self.root.clone(),
+            unseen_synchronisation,
             ignored: false,
         })
     }

@@ -93,7 +93,19 @@ impl Session {
         for warning in link_reports::warnings(&build.link_reports(), &executables, &clang) {
             self.console.note(warning);
         }
-        targets(&executables, &self.metadata, arguments, &self.stop)
+        let mut targets = targets(&executables, &self.metadata, arguments, &self.stop)?;
+        for executable in &executables {
+            let exe = &executable.record.exe;
+            let names = link_reports::unseen(&build.link_reports(), executable);
+            let shown = exe.file_name().unwrap_or_default().to_string_lossy();
+            if let Some(sentence) = link_reports::about_unseen(&shown, &names) {
+                self.console.note(sentence);
+            }
+            for target in targets.iter_mut().filter(|target| target.exe == *exe) {
+                target.unseen_synchronisation.clone_from(&names);
+            }
+        }
+        Ok(targets)
     }
 
     /// Options for a campaign in this workspace.

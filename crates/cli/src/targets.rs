@@ -66,6 +66,7 @@ fn base(executable: &Executable, metadata: &Metadata) -> Target {
         stdin: None,
         env: executable.record.changed_env(),
         cwd: executable.record.cwd.clone(),
+        unseen_synchronisation: Vec::new(),
         ignored: false,
     }
 }

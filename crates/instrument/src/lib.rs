@@ -13,10 +13,12 @@ mod compiler;
 mod environment;
 mod linker;
 pub mod llvm;
+mod machine_code;
 pub mod passes;
 mod path;
 mod program;
 mod rustc_wrapper;
+mod unseen;
 
 pub use self::compiler::{
     Clang, ClangError, Error as CompileError, Language, compiler, compiler_beside, find_clang,
@@ -27,6 +29,7 @@ pub use self::llvm::locate_llvm;
 pub use self::path::{function_path, normalize};
 pub use self::program::{Program, ProgramError, examine};
 pub use self::rustc_wrapper::rustc_wrapper;
+pub use self::unseen::unseen_synchronisation;
 
 use std::path::Path;
 

@@ -57,6 +57,7 @@ fn target() -> Target {
         args: Vec::new(),
         env: Vec::new(),
         cwd: PathBuf::new(),
+        unseen_synchronisation: Vec::new(),
         ignored: false,
     }
 }

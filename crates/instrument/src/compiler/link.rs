@@ -12,6 +12,7 @@ use super::compile::{Source, default_object};
 use super::{Error, Language, flags};
 use crate::environment::Environment;
 use crate::linker;
+use crate::machine_code::synchronises;
 
 /// Shared libraries are linked for addresses from here on: above programs and their heap,
 /// and below 4 GiB, so that the 32 bits of a site's name suffice in them too.
@@ -62,11 +63,43 @@ pub(super) fn run(
     }
     let arguments = arguments(line, product, &objects, environment);
     let command = clang.command(language);
-    Ok(linker::call(
-        command,
-        &arguments,
-        &directory.0.join("arguments"),
-    )?)
+    let code = linker::call(command, &arguments, &directory.0.join("arguments"))?;
+    if product != Product::Object && code == ExitCode::SUCCESS {
+        note_synchronising(line)?;
+    }
+    Ok(code)
+}
+
+/// Leaves a note beside a program or library for the objects and archives in it that were not
+/// instrumented and can synchronise threads.
+fn note_synchronising(line: &CommandLine) -> Result<(), linker::Error> {
+    let output = line.output.as_deref().unwrap_or(Path::new("a.out"));
+    let inputs = line.words.iter().filter_map(|word| match word {
+        Word::Other(input) => Some(Path::new(input)),
+        _ => None,
+    });
+    let names: Vec<String> = inputs
+        .filter(|input| std::fs::read(input).is_ok_and(|file| synchronises(&file)))
+        .map(|input| format!("{}\n", input.display()))
+        .collect();
+    let path = notes_beside(output);
+    let result = match names.is_empty() {
+        true if path.exists() => std::fs::remove_file(&path),
+        true => Ok(()),
+        false => std::fs::write(&path, names.concat()),
+    };
+    result.map_err(|error| linker::Error::File {
+        action: "write",
+        path,
+        error,
+    })
+}
+
+/// The file beside a program or library that names what can synchronise in it unseen.
+pub(crate) fn notes_beside(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".raddle-native");
+    path.into()
 }
 
 fn product(line: &CommandLine) -> Product {

@@ -22,6 +22,7 @@ use std::process::{Command, ExitCode};
 pub use self::beside::compiler_beside;
 pub use self::clang::{Clang, ClangError, find_clang};
 use self::command_line::{CommandLine, Mode};
+pub(crate) use self::link::notes_beside;
 use crate::environment::Environment;
 use crate::linker::{self, Error as LinkError};
 

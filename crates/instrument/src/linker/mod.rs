@@ -33,6 +33,7 @@ pub use self::report::{Failure, LinkReport};
 pub(crate) use self::shop::Shop;
 use crate::environment::Environment;
 use crate::llvm;
+use crate::machine_code;
 use crate::passes::Origin;
 
 /// Acts as the linker. The first argument is the program's own name.
@@ -73,6 +74,18 @@ struct Found {
     modules: Vec<(Key, String)>,
     pending: HashSet<Key>,
     native: Vec<String>,
+    /// Those of them that can synchronise threads.
+    synchronising: Vec<String>,
+}
+
+impl Found {
+    /// An input without bitcode.
+    fn native(&mut self, name: String, content: &[u8]) {
+        if machine_code::synchronises(content) {
+            self.synchronising.push(name.clone());
+        }
+        self.native.push(name);
+    }
 }
 
 /// What takes the place of an input.
@@ -127,6 +140,7 @@ impl Link {
         report.from_cache = found.modules.len() - found.jobs.len();
         self.instrument(found.jobs)?;
         report.native = found.native;
+        report.synchronising = found.synchronising;
         self.read_failures(&found.modules, report);
         let arguments = self.rewrite(&line, &replacements)?;
         report.instrument_seconds = started.elapsed().as_secs_f64();
@@ -159,7 +173,7 @@ impl Link {
                         let key = self.module(found, name, bitcode, Origin::C);
                         replacements.insert(index, Replacement::Object(key));
                     } else if name != "symbols.o" {
-                        found.native.push(name);
+                        found.native(name, &data);
                     }
                     continue;
                 }
@@ -180,7 +194,7 @@ impl Link {
                     replacements.insert(index, Replacement::Archive(keys));
                 }
                 None if archive.starts_with(&self.sysroot) => {}
-                None => found.native.push(inputs::file_name(&archive)),
+                None => found.native(inputs::file_name(&archive), &inputs::read(&archive)?),
             }
         }
         Ok(replacements)
@@ -204,7 +218,7 @@ impl Link {
             keys.push(match member.content {
                 Content::Bitcode(bitcode, origin) => self.module(found, name, bitcode, origin),
                 Content::Native(object) => {
-                    found.native.push(name);
+                    found.native(name, &object);
                     self.cache.store_native(&object)?
                 }
             });

@@ -23,6 +23,8 @@ pub struct LinkReport {
     pub failed: Vec<Failure>,
     /// Inputs that were never bitcode, and so have no hooks.
     pub native: Vec<String>,
+    /// Those of them with atomic instructions of their own, which can synchronise threads.
+    pub synchronising: Vec<String>,
     /// Why there is no output, if the fault is ours or the configuration's.
     pub error: Option<String>,
     /// Seconds for instrumentation.

@@ -14,6 +14,7 @@ pub mod cancel;
 pub mod condvar;
 pub mod dynamic;
 pub mod futex;
+pub mod guard;
 pub mod join;
 pub mod keys;
 pub mod memory;
