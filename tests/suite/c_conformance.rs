@@ -64,6 +64,7 @@ programs! {
     thread_specific_data_holds: "cc" "keys.c";
     mutexes_hold: "cc" "mutex.c";
     once_holds: "cc" "once.c";
+    output_goes_where_it_is_sent: "cc" "output.c";
     read_write_locks_hold: "cc" "rwlock.c";
     semaphores_hold: "cc" "semaphore.c";
     signals_hold: "cc" "signals.c";

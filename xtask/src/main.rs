@@ -7,6 +7,7 @@ mod counts;
 mod demo;
 mod lint;
 mod messages;
+mod programs;
 mod repository;
 mod setup;
 mod shell;
@@ -59,6 +60,12 @@ enum Task {
         /// Names out of subjects/manifest.toml; all of them without any.
         names: Vec<String>,
     },
+    /// Run the tool on programs of the system's archive.
+    Programs {
+        /// Write the figures into the book.
+        #[arg(long)]
+        write: bool,
+    },
     /// Run the tool on the test suites of published crates.
     Subjects {
         /// Names out of subjects/manifest.toml; all of them without any.
@@ -88,6 +95,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Lint => lint::run(),
         Task::Bugs { names } => bugs::run(&names),
+        Task::Programs { write } => programs::run(write),
         Task::Subjects {
             names,
             executions,

@@ -32,8 +32,12 @@ pub struct TestMessage {
     pub test: String,
     /// Name of its target.
     pub target: String,
+    /// `explored`, `single-threaded`, `not-testable` or `not-run`.
+    pub verdict: String,
     /// Why it was not explored.
     pub why: Option<String>,
+    /// Largest number of threads at a time.
+    pub threads: u32,
     /// Executions.
     pub executions: u64,
     /// Scheduling points.

@@ -102,3 +102,9 @@ fn words(command: &Command) -> String {
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     format!("`{}`", words.join(" "))
 }
+
+/// The day, for results that are kept.
+pub fn today() -> Result<String> {
+    let (date, _) = output(Command::new("date").args(["--utc", "+%Y-%m-%d"]))?;
+    Ok(date.trim().to_owned())
+}

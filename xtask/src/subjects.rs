@@ -5,7 +5,6 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -188,7 +187,7 @@ fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
     }
     Ok(Figures {
         version: subject.version.clone(),
-        date: today()?,
+        date: shell::today()?,
         limit: budget.executions,
         time: budget.seconds,
         selection: subject.selection.clone(),
@@ -274,11 +273,6 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn today() -> Result<String> {
-    let (date, _) = shell::output(Command::new("date").args(["--utc", "+%Y-%m-%d"]))?;
-    Ok(date.trim().to_owned())
 }
 
 fn row(name: &str, figures: &Figures) -> String {

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use crate::counts::Counts;
 use crate::subjects::{self, Budget};
-use crate::{bugs, lint, repository, setup, shell};
+use crate::{bugs, lint, programs, repository, setup, shell};
 
 /// Runs everything, or what fits into twenty minutes on two cores from a clean clone.
 pub fn run(full: bool) -> Result<()> {
@@ -29,6 +29,11 @@ pub fn run(full: bool) -> Result<()> {
             counts.steps("suites of published crates", |counts| {
                 subjects::check(counts, &tool, full, budget)
             });
+            if full {
+                counts.steps("programs of the system", |counts| {
+                    programs::check(counts, &tool)
+                });
+            }
             counts.steps("known bugs of published crates", |counts| {
                 bugs::check(counts, &tool, full)
             });

@@ -1,13 +1,15 @@
 //! What the program writes to stdout and stderr during an execution is captured.
 
 use crate::arch::nr;
+use crate::descriptors;
 use crate::shared::shared;
 use crate::syscalls::as_errno;
 use crate::world::world;
 
-/// Whether output to this descriptor is captured now.
+/// Whether output to this descriptor is captured now. The program may have put a file of its
+/// own in the place of stdout.
 pub fn is_captured(descriptor: usize) -> bool {
-    world().running && (descriptor == 1 || descriptor == 2)
+    world().running && (descriptor == 1 || descriptor == 2) && !descriptors::is_own(descriptor)
 }
 
 /// Captures a buffer.

@@ -1,0 +1,167 @@
+//! Runs the tool on programs of the system's archive, as they are: the runtime is preloaded.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::counts::Counts;
+use crate::messages::{self, Message, TestMessage};
+use crate::{repository, setup, shell};
+
+#[derive(Deserialize)]
+struct Manifest {
+    program: Vec<Program>,
+}
+
+/// A program and how it is called.
+#[derive(Deserialize)]
+struct Program {
+    /// The system's package that it is in.
+    package: String,
+    command: Vec<String>,
+    /// Lines of its input.
+    lines: u32,
+    /// A shell command that succeeds if it has done its work.
+    check: String,
+}
+
+/// What came of one program.
+struct Figures {
+    test: TestMessage,
+    findings: Vec<String>,
+}
+
+const EXECUTIONS: &str = "1000";
+const TIME: &str = "60s";
+
+/// Runs all programs and prints a table; with `write`, the table goes into the book.
+pub fn run(write: bool) -> Result<()> {
+    let tool = setup::tool()?;
+    let mut page = format!(
+        "# Programs of the system\n\nWritten by `cargo xtask programs --write` on {}: programs of Debian's archive, as they are, \
+         with the runtime\npreloaded, up to {EXECUTIONS} executions in {TIME} each. Afterwards \
+         what a last execution left was checked.\n\n\
+         | program | verdict | threads | executions | scheduling points | findings |\n|---|---|---|---|---|---|\n",
+        shell::today()?
+    );
+    for program in manifest()? {
+        let figures = explore(&tool, &program)?;
+        let row = row(&program, &figures);
+        println!("{row}");
+        // Writing to a String cannot fail.
+        let _ = writeln!(page, "{row}");
+    }
+    if write {
+        fs::write(repository::root().join("book/src/programs.md"), page)?;
+    }
+    Ok(())
+}
+
+/// Runs all programs; each that is explored without a finding and does its work passes.
+pub fn check(counts: &mut Counts, tool: &Path) -> Result<()> {
+    for program in manifest()? {
+        match explore(tool, &program) {
+            Ok(figures) if figures.findings.is_empty() && figures.test.verdict == "explored" => {
+                println!("{}", row(&program, &figures));
+                counts.pass();
+            }
+            Ok(figures) => counts.fail(row(&program, &figures)),
+            Err(error) => counts.fail(format!("{}: {error:#}", program.command[0])),
+        }
+    }
+    Ok(())
+}
+
+fn manifest() -> Result<Vec<Program>> {
+    let text = fs::read_to_string(repository::root().join("subjects/programs.toml"))?;
+    let manifest: Manifest = toml::from_str(&text).context("subjects/programs.toml")?;
+    Ok(manifest.program)
+}
+
+fn row(program: &Program, figures: &Figures) -> String {
+    let Figures { test, findings } = figures;
+    let (verdict, why) = (&test.verdict, test.why.as_deref().unwrap_or_default());
+    let verdict = [verdict.as_str(), why].join(" ");
+    let findings = match findings.is_empty() {
+        true => "none".to_owned(),
+        false => findings.join("; "),
+    };
+    format!(
+        "| `{}` | {} | {} | {} | {} | {findings} |",
+        program.command.join(" "),
+        verdict.trim(),
+        test.threads,
+        test.executions,
+        test.points
+    )
+}
+
+fn explore(tool: &Path, program: &Program) -> Result<Figures> {
+    let name = &program.command[0];
+    let exe = find(name, &program.package)?;
+    let directory = repository::scratch("programs").join(name);
+    if directory.exists() {
+        fs::remove_dir_all(&directory)?;
+    }
+    fs::create_dir_all(&directory)?;
+    fs::write(directory.join("in.txt"), input(program.lines))?;
+    let run = |executions, time| {
+        let mut command = shell::raddle(tool, &directory, ["test", "--message-format", "json"]);
+        command.args(["--executions", executions, "--time", time]);
+        command.arg(&exe).args(&program.command[1..]);
+        match shell::output(&mut command)? {
+            (stdout, Some(0 | 100)) => Ok(stdout),
+            (_, code) => bail!("the tool ended with {code:?}"),
+        }
+    };
+    let stdout = run(EXECUTIONS, TIME)?;
+    let (mut findings, mut test) = (Vec::new(), None);
+    for message in messages::parse(&stdout)? {
+        match message {
+            Message::Finding { id, title, .. } => findings.push(format!("{id}: {title}")),
+            Message::Test(message) => test = Some(message),
+            Message::Summary(_) | Message::Other => {}
+        }
+    }
+    // The end of the time may have come in the middle of an execution.
+    run("1", "600s")?;
+    let mut check = Command::new("sh");
+    shell::run(check.args(["-c", &program.check]).current_dir(&directory))
+        .context("it did not do its work")?;
+    Ok(Figures {
+        test: test.context("the tool said nothing about the program")?,
+        findings,
+    })
+}
+
+/// Where the program is; its package is installed if need be.
+fn find(name: &str, package: &str) -> Result<PathBuf> {
+    let look = || {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut places = std::env::split_paths(&path).map(|directory| directory.join(name));
+        places.find(|place| place.is_file())
+    };
+    if look().is_none() {
+        eprintln!("xtask: there is no {name}; installing the package {package}");
+        shell::run(Command::new("apt-get").args(["install", "-y", package]))?;
+    }
+    look().with_context(|| format!("there is no {name}: install {package} and try again"))
+}
+
+/// Lines of digits in no order, the same each time.
+fn input(lines: u32) -> String {
+    let mut state = 1u64;
+    let mut text = String::new();
+    for _ in 0..lines {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{:019}", state >> 1);
+    }
+    text
+}
