@@ -10,6 +10,7 @@ mod c_programs;
 mod configuration;
 mod correct;
 mod determinism;
+mod directed;
 mod findings;
 mod regressions;
 mod replay;

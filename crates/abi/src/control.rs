@@ -102,6 +102,7 @@ pub struct Control {
     /// Hash over the trace hashes of all executions of the plan, in order.
     pub plan_hash: AtomicU64,
     /// Replay: 1 + index of the first switch that could not be followed; 0 if all were.
+    /// Directed: the same for the first event that did not pass in its order.
     pub diverged: AtomicU32,
     /// Panics in threads that nobody joined, so far.
     pub stray_panics: AtomicU32,
@@ -116,6 +117,11 @@ pub struct Control {
     pub first_thread: AtomicU32,
     /// Times each kind of finding occurred, by [`crate::finding::Kind`] number, duplicates included.
     pub occurrences: [AtomicU64; 16],
+    /// Executions of directed plans that realised the whole order, over all plans.
+    pub realised: AtomicU64,
+    /// Times a thread was let go against a directed plan because nobody else could go on, over
+    /// all plans.
+    pub released: AtomicU64,
 }
 
 /// Values of [`Control::target`].

@@ -1,9 +1,10 @@
 //! What the tool asks the runtime to do: a strategy, a number of executions, and what to
-//! watch for. A plan is a fixed header followed by three arrays, all in the shared memory.
+//! watch for. A plan is a fixed header followed by arrays, all in the shared memory.
 
 /// Header of a plan, at [`crate::control::PLAN_OFFSET`]. Behind it follow, without gaps,
 /// `thread_anchors` × [`ThreadAnchor`], `switches` × [`Switch`], `racy` × `u64` (site keys of
-/// plain accesses that are scheduling points).
+/// plain accesses that are scheduling points), `events` × [`EventAnchor`], `rules` × [`Rule`].
+/// The sites of events are scheduling points too.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -35,6 +36,10 @@ pub struct Plan {
     pub switches: u32,
     /// Number of racy site keys that follow.
     pub racy: u32,
+    /// Number of [`EventAnchor`]s that follow.
+    pub events: u32,
+    /// Number of [`Rule`]s that follow.
+    pub rules: u32,
 }
 
 /// Bits of [`Plan::oracles`]. Panic, crash and deadlock are always watched.
@@ -155,6 +160,94 @@ pub struct Switch {
     pub occurrence: u32,
     /// Key of the site before which `from` stands, or 0 to anchor by step number.
     pub site_key: u64,
+}
+
+/// An event of a directed plan: the first step of an execution that has this site, is the
+/// `occurrence`-th of its thread there, and stands in the given relations to other events.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventAnchor {
+    /// A number that [`ThreadAnchor`]s give, or [`ANY_THREAD`].
+    pub thread: u16,
+    /// A number of [`Relation`].
+    pub relation: u16,
+    /// Counts from 0 per thread, or [`ANY_OCCURRENCE`].
+    pub occurrence: u32,
+    /// Key of the site.
+    pub site_key: u64,
+    /// Index of the event that `relation` refers to, or [`NO_EVENT`].
+    pub related: u32,
+    /// Index of the event that touches the same address, or [`NO_EVENT`].
+    pub object: u32,
+}
+
+/// In [`EventAnchor::thread`]: whichever comes first.
+pub const ANY_THREAD: u16 = u16::MAX;
+/// In [`EventAnchor::occurrence`]: whichever comes first.
+pub const ANY_OCCURRENCE: u32 = u32::MAX;
+/// In [`EventAnchor::related`] and [`EventAnchor::object`]: none.
+pub const NO_EVENT: u32 = u32::MAX;
+
+/// How the thread of an event relates to that of another one.
+#[repr(u16)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// Not at all.
+    None = 0,
+    /// It is the same.
+    SameThread = 1,
+    /// It is another one.
+    OtherThread = 2,
+}
+
+impl Relation {
+    /// The relation with this number; unknown numbers mean none.
+    pub const fn from_number(number: u16) -> Self {
+        match number {
+            1 => Self::SameThread,
+            2 => Self::OtherThread,
+            _ => Self::None,
+        }
+    }
+}
+
+/// A rule of a directed plan.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// A number of [`RuleKind`].
+    pub kind: u32,
+    /// Which hold this is about; 0 for [`RuleKind::Before`].
+    pub hold: u32,
+    /// Index of an event.
+    pub event: u32,
+    /// Index of the event that comes later, for [`RuleKind::Before`]; else 0.
+    pub then: u32,
+}
+
+/// What a [`Rule`] says.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleKind {
+    /// A thread that stands before `then` waits until `event` has passed.
+    Before = 0,
+    /// One of the events after which a thread is held: the thread of the first of them, once
+    /// all have passed (an access, say, and the releases of the locks held then).
+    Hold = 1,
+    /// One of the events that end the hold once all have passed.
+    Until = 2,
+}
+
+impl RuleKind {
+    /// The kind with this number, if there is one.
+    pub const fn from_number(number: u32) -> Option<Self> {
+        match number {
+            0 => Some(Self::Before),
+            1 => Some(Self::Hold),
+            2 => Some(Self::Until),
+            _ => None,
+        }
+    }
 }
 
 /// One decision that the runtime noted down: a place where the thread that runs next is not

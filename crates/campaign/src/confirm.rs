@@ -2,10 +2,11 @@
 //! events, explained and stored.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use raddle_abi::plan::{Decision, Switch, ThreadAnchor};
+use raddle_abi::plan::{Decision, Granularity, Switch, ThreadAnchor};
 use raddle_abi::record::RawEvent;
 use raddle_abi::site::Operation;
 use raddle_schedule::anchor::{Passed, Spawn, anchor_threads, switches_by_site, switches_by_step};
@@ -214,21 +215,41 @@ impl Confirmation<'_> {
             finding: id.to_owned(),
             kind: raw.kind,
             seed: raw.seed,
-            granularity: request.granularity,
+            granularity: match (request.granularity, request.events.is_empty()) {
+                (Granularity::Sync, false) => Granularity::Racy,
+                (granularity, _) => granularity,
+            },
             max_points: request.max_points,
             length: raw.length,
             oracles: request.oracles,
-            racy: request
-                .racy
-                .iter()
-                .map(|&value| Placed {
-                    value,
-                    place: String::new(),
-                })
-                .collect(),
+            racy: self.racy(request, recording),
             switches,
             threads,
+            strategy: None,
+            events: Vec::new(),
+            rules: Vec::new(),
         }
+    }
+
+    /// The plain accesses that were scheduling points.
+    fn racy(&mut self, request: &PlanRequest, recording: &RawRecording) -> Vec<Placed<u64>> {
+        let mut places: HashMap<u64, String> = HashMap::new();
+        let events = request.events.iter().map(|event| event.site_key);
+        let mut keys: Vec<u64> = request.racy.iter().copied().chain(events).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        for event in &recording.events {
+            let key = self.explainer.key(event.site);
+            if keys.binary_search(&key).is_ok() && !places.contains_key(&key) {
+                let place = self.explainer.place(event.site, recording.stack(event));
+                places.insert(key, place);
+            }
+        }
+        let placed = keys.into_iter().map(|value| Placed {
+            value,
+            place: places.remove(&value).unwrap_or_default(),
+        });
+        placed.collect()
     }
 
     /// Names of the threads that a recording starts.

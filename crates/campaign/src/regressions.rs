@@ -43,11 +43,11 @@ pub(crate) fn replay_all(test: &mut TestRun<'_>) {
         };
         test.course.tally.executions += outcome.executions;
         if outcome.findings.is_empty()
-            && let Some(switch) = outcome.diverged
+            && let Some(index) = outcome.diverged
         {
             let text = format!(
                 "regression {name} no longer fits: it {}",
-                diverged(&schedule, switch)
+                diverged(&schedule, index)
             );
             test.session.note(test.target, text);
         }
@@ -68,29 +68,37 @@ pub(crate) fn read(path: &Path) -> Result<Schedule, Error> {
 }
 
 /// "diverged at switch 3: thread 1 never reached ...".
-pub(crate) fn diverged(schedule: &Schedule, switch: usize) -> String {
-    let Some(placed) = schedule.switches.get(switch) else {
-        return format!("diverged at switch {}", switch + 1);
+pub(crate) fn diverged(schedule: &Schedule, index: usize) -> String {
+    if let Some(placed) = schedule.events.get(index) {
+        let event = &placed.value;
+        let place = in_words(event.site_key, &placed.place);
+        return format!("diverged at event {index}: {place} did not come in its order");
+    }
+    let Some(placed) = schedule.switches.get(index) else {
+        return format!("diverged at switch {}", index + 1);
     };
     let value = &placed.value;
     let from = value.from;
-    let reached = match (value.site_key, placed.place.is_empty()) {
-        (0, _) => format!("its step {}", value.occurrence),
-        (_, false) => format!(
+    let reached = match value.site_key {
+        0 => format!("its step {}", value.occurrence),
+        key => format!(
             "{} for the {} time",
-            placed.place,
-            ordinal(value.occurrence + 1)
-        ),
-        (key, true) => format!(
-            "site {key:016x} for the {} time",
+            in_words(key, &placed.place),
             ordinal(value.occurrence + 1)
         ),
     };
     format!(
         "diverged at switch {}: thread {from} never reached {reached} with thread {} ready to run",
-        switch + 1,
+        index + 1,
         value.to
     )
+}
+
+fn in_words(key: u64, place: &str) -> String {
+    match place {
+        "" => format!("site {key:016x}"),
+        place => place.to_owned(),
+    }
 }
 
 fn ordinal(number: u32) -> String {

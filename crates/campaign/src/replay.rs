@@ -105,11 +105,17 @@ pub fn replay(
     let uncounted = AtomicU64::new(0);
     while result.runs < times && !is_stopped() {
         let mut runner = ProcessRunner::new(target, Limits::from(options), &patience, &uncounted);
+        let plan = schedule.plan();
         let plan = PlanRequest {
             reexecution: options.reexecution,
             // Only the first replay is explained.
             record: result.runs == 0,
-            ..schedule.plan()
+            // An order of events leaves choices, which should not be the same ones each time.
+            seed: match plan.events.is_empty() {
+                true => plan.seed,
+                false => plan.seed.wrapping_add(result.runs),
+            },
+            ..plan
         };
         let outcome = match runner.run(&plan) {
             Ok(outcome) => outcome,
@@ -129,10 +135,10 @@ pub fn replay(
         result.runs += 1;
         explainer.first_thread = runner.first_thread();
         note(&mut result, &outcome, target, stored, &mut explainer);
-        if let Some(switch) = outcome.diverged {
+        if let Some(index) = outcome.diverged {
             result
                 .diverged
-                .get_or_insert_with(|| regressions::diverged(&schedule, switch));
+                .get_or_insert_with(|| regressions::diverged(&schedule, index));
         }
     }
     Ok(result)

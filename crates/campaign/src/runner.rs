@@ -237,6 +237,8 @@ struct Counters {
     switches: u64,
     cut: u64,
     stray_panics: u32,
+    realised: u64,
+    released: u64,
     occurrences: [u64; 16],
 }
 
@@ -248,6 +250,8 @@ impl Counters {
             switches: header.switches.load(Ordering::Acquire),
             cut: header.cut.load(Ordering::Acquire),
             stray_panics: header.stray_panics.load(Ordering::Acquire),
+            realised: header.realised.load(Ordering::Acquire),
+            released: header.released.load(Ordering::Acquire),
             occurrences: std::array::from_fn(|kind| {
                 header.occurrences[kind].load(Ordering::Acquire)
             }),
@@ -288,6 +292,8 @@ fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
         }),
         output: memory.output(),
         diverged: (header.diverged.load(Ordering::Relaxed) as usize).checked_sub(1),
+        realised: after.realised.saturating_sub(before.realised),
+        released: after.released.saturating_sub(before.released),
         conditions: header.conditions.load(Ordering::Relaxed),
         stray_panics: after.stray_panics.saturating_sub(before.stray_panics),
         syscalls: decode::syscalls(&syscalls),

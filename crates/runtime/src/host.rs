@@ -327,6 +327,7 @@ fn run_here(mode: Reexecution) -> End {
     }
     world().running = true;
     let ended = resume();
+    orders::settle();
     if ended == End::Crashed {
         shared()
             .control()
@@ -364,6 +365,7 @@ fn run_in_child() -> End {
         carrier::revive();
         world().running = true;
         let ended = resume();
+        orders::settle();
         if ended != End::Crashed {
             judge(ended);
         }
@@ -426,19 +428,7 @@ pub fn is_child() -> bool {
 fn judge(ended: End) {
     let host = HOST.get();
     let world = world();
-    let diverged = world
-        .orders
-        .strategy
-        .as_ref()
-        .and_then(|strategy| strategy.diverged());
     let control = shared().control();
-    control.diverged.store(
-        diverged.map_or(0, |index| index as u32 + 1),
-        Ordering::Relaxed,
-    );
-    if let Some(strategy) = &mut world.orders.strategy {
-        strategy.end();
-    }
     match ended {
         End::Exit(0) => {
             if control.target == target::TEST {

@@ -5,8 +5,9 @@ use crate::world::world;
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
 use raddle_abi::control::PLAN_OFFSET;
-use raddle_abi::plan::{Granularity, Plan, Switch, ThreadAnchor, oracles};
+use raddle_abi::plan::{EventAnchor, Granularity, Plan, Rule, Switch, ThreadAnchor, oracles};
 use raddle_schedule::Recorded;
 use raddle_schedule::strategy::Strategy;
 
@@ -28,6 +29,8 @@ pub struct Orders {
     pub volatile_race: bool,
     /// Where scheduling points stand.
     pub granularity: Granularity,
+    /// Whether any plain access is a scheduling point.
+    pub plain_points: bool,
     /// Record events.
     pub record: bool,
 }
@@ -44,6 +47,7 @@ impl Orders {
             watch: false,
             volatile_race: false,
             granularity: Granularity::Sync,
+            plain_points: false,
             record: false,
         }
     }
@@ -68,19 +72,24 @@ pub fn take(plan: &Plan) {
     let mut place = shared().at(PLAN_OFFSET) + core::mem::size_of::<Plan>();
     let anchors: Vec<ThreadAnchor> = array(&mut place, plan.thread_anchors);
     let switches: Vec<Switch> = array(&mut place, plan.switches);
-    let racy: Vec<u64> = array(&mut place, plan.racy);
+    let mut racy: Vec<u64> = array(&mut place, plan.racy);
+    let events: Vec<EventAnchor> = array(&mut place, plan.events);
+    let rules: Vec<Rule> = array(&mut place, plan.rules);
+    racy.extend(events.iter().map(|event| event.site_key));
     let name = plan.strategy.split(|byte| *byte == 0).next().unwrap_or(b"");
     let name = core::str::from_utf8(name).unwrap_or("").to_string();
     let recorded = Recorded {
         threads: &anchors,
         switches: &switches,
+        events: &events,
+        rules: &rules,
     };
     let strategy = match raddle_schedule::parse_recorded(&name, &recorded) {
         Ok(strategy) => strategy,
         Err(error) => panic!("strategy `{name}`: {error}"),
     };
-    if name == "replay" {
-        // Everything that a recorded schedule shows is wanted, each time.
+    if name == "replay" || !events.is_empty() {
+        // Everything that a given schedule shows is wanted, each time.
         shared().family().known_count = 0;
     }
     let orders = &mut world().orders;
@@ -92,10 +101,34 @@ pub fn take(plan: &Plan) {
     orders.watch = orders.race || orders.heap;
     orders.volatile_race = plan.oracles & oracles::VOLATILE_RACE != 0;
     orders.granularity = match plan.granularity {
-        0 => Granularity::Sync,
+        0 if events.is_empty() => Granularity::Sync,
+        0 => Granularity::Racy,
         1 => Granularity::Racy,
         _ => Granularity::Access,
     };
+    orders.plain_points = match orders.granularity {
+        Granularity::Sync => false,
+        Granularity::Racy => !racy.is_empty(),
+        Granularity::Access => true,
+    };
     orders.record = plan.record != 0;
     crate::hooks::plain::set_racy(racy);
+}
+
+/// Tells the strategy that the execution is over, and the tool how well it followed the plan.
+pub fn settle() {
+    let Some(strategy) = &mut world().orders.strategy else {
+        return;
+    };
+    let control = shared().control();
+    let diverged = strategy.diverged();
+    let number = diverged.map_or(0, |index| index as u32 + 1);
+    control.diverged.store(number, Ordering::Relaxed);
+    if let Some(released) = strategy.released() {
+        let realised = u64::from(diverged.is_none());
+        control.realised.fetch_add(realised, Ordering::Relaxed);
+        let released = u64::from(released);
+        control.released.fetch_add(released, Ordering::Relaxed);
+    }
+    strategy.end();
 }

@@ -5,7 +5,6 @@ use crate::global::Global;
 use crate::orders::Orders;
 use core::sync::atomic::{AtomicU8, Ordering};
 use raddle_abi::hooks::{FLAG_PLAIN, FLAG_SYNC};
-use raddle_abi::plan::Granularity;
 
 /// The byte that inlined hooks test.
 #[cfg_attr(raddle_cdylib, unsafe(export_name = "__raddle_flags"))]
@@ -62,10 +61,7 @@ pub fn arm() {
     let mut flags = 0;
     if world.running && world.off == 0 {
         flags |= FLAG_SYNC;
-        if world.orders.watch
-            || world.orders.record
-            || world.orders.granularity == Granularity::Access
-        {
+        if world.orders.watch || world.orders.record || world.orders.plain_points {
             flags |= FLAG_PLAIN;
         }
     }

@@ -12,9 +12,12 @@ extern crate alloc;
 
 #[cfg(feature = "std")]
 pub mod anchor;
+mod directed;
 pub mod list;
+pub mod log;
 #[cfg(feature = "std")]
 pub mod minimise;
+mod passes;
 mod pct;
 mod pos;
 mod random;
@@ -29,7 +32,10 @@ mod serial;
 #[cfg(test)]
 mod simulator;
 pub mod strategy;
+mod thread_names;
 mod turns;
+#[cfg(feature = "std")]
+mod words;
 
 pub use list::{ParseError, Recorded, parse, parse_recorded};
 pub use strategy::{Pending, Strategy, View, default_pick};

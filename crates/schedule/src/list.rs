@@ -1,5 +1,6 @@
 //! The strategies by name. `parse` understands one, or several joined by `+` that take turns.
 
+use crate::directed::Directed;
 use crate::pct::{MAX_DEPTH, Pct};
 use crate::pos::Pos;
 use crate::random::Random;
@@ -12,76 +13,89 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
-use raddle_abi::plan::{Switch, ThreadAnchor};
+use raddle_abi::plan::{EventAnchor, Rule, Switch, ThreadAnchor};
 
-/// A recorded schedule, for the strategies that follow one.
+/// A given schedule, for the strategies that follow one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recorded<'a> {
     /// Names of the threads.
     pub threads: &'a [ThreadAnchor],
     /// The switches, in order.
     pub switches: &'a [Switch],
+    /// The events of a directed plan.
+    pub events: &'a [EventAnchor],
+    /// What is said about them.
+    pub rules: &'a [Rule],
 }
 
 /// One entry of the list.
 pub struct Entry {
     /// The name as users write it.
     pub name: &'static str,
-    /// What the number in parentheses means and its range, if there is one.
-    pub parameter: Option<Parameter>,
     /// One line for `--help`.
     pub summary: &'static str,
-    new: fn(u32, &Recorded<'_>) -> Box<dyn Strategy>,
+    new: New,
 }
 
-/// The number that a strategy takes in parentheses.
-pub struct Parameter {
-    /// Smallest and largest value.
-    pub range: (u32, u32),
-    /// Value if the user gives none.
-    pub default: u32,
+/// What a strategy takes in parentheses, and how it is made of that.
+enum New {
+    /// Nothing.
+    Plain(fn(&Recorded<'_>) -> Box<dyn Strategy>),
+    /// A number.
+    Number {
+        /// Smallest and largest value.
+        range: (u32, u32),
+        /// Value if the user gives none.
+        default: u32,
+        new: fn(u32) -> Box<dyn Strategy>,
+    },
+    /// Another strategy; without one, the default rule.
+    Over(fn(Box<dyn Strategy>, &Recorded<'_>) -> Box<dyn Strategy>),
 }
 
 /// All strategies.
 pub static ALL: &[Entry] = &[
     Entry {
         name: "random",
-        parameter: None,
         summary: "any thread that can run, at every point",
-        new: |_, _| Box::new(Random::new()),
+        new: New::Plain(|_| Box::new(Random::new())),
     },
     Entry {
         name: "pct",
-        parameter: Some(Parameter {
+        summary: "random priorities with N-1 changes, for bugs of depth N",
+        new: New::Number {
             range: (1, MAX_DEPTH),
             default: 3,
-        }),
-        summary: "random priorities with N-1 changes, for bugs of depth N",
-        new: |depth, _| Box::new(Pct::new(depth)),
+            new: |depth| Box::new(Pct::new(depth)),
+        },
     },
     Entry {
         name: "pos",
-        parameter: None,
         summary: "random priorities of operations, drawn anew where operations conflict",
-        new: |_, _| Box::new(Pos::new()),
+        new: New::Plain(|_| Box::new(Pos::new())),
     },
     Entry {
         name: "round-robin",
-        parameter: None,
         summary: "each thread in turn, one point at a time",
-        new: |_, _| Box::new(RoundRobin::new()),
+        new: New::Plain(|_| Box::new(RoundRobin::new())),
     },
     Entry {
         name: "serial",
-        parameter: None,
         summary: "each thread until it blocks",
-        new: |_, _| Box::new(Serial),
+        new: New::Plain(|_| Box::new(Serial)),
     },
     Entry {
         name: "replay",
-        parameter: None,
         summary: "a recorded schedule",
-        new: |_, recorded| Box::new(Replay::new(recorded.threads, recorded.switches)),
+        new: New::Plain(|recorded| Box::new(Replay::new(recorded.threads, recorded.switches))),
+    },
+    Entry {
+        name: "directed",
+        summary: "a given order of events; another strategy S where it leaves a choice",
+        new: New::Over(|base, given| {
+            let directed = Directed::new(base, given.threads, given.events, given.rules);
+            Box::new(directed)
+        }),
     },
 ];
 
@@ -90,7 +104,7 @@ pub static ALL: &[Entry] = &[
 pub enum ParseError {
     /// There is no strategy of this name.
     Unknown(String),
-    /// The strategy takes no number, or the number is not one or out of range.
+    /// The strategy takes nothing in parentheses, or something else.
     Parameter(String),
 }
 
@@ -101,27 +115,30 @@ impl fmt::Display for ParseError {
                 write!(formatter, "there is no strategy `{text}`; choose from")?;
                 for (index, entry) in ALL.iter().enumerate() {
                     let comma = if index == 0 { "" } else { "," };
-                    write!(formatter, "{comma} {}", entry.name)?;
-                    if entry.parameter.is_some() {
-                        formatter.write_str("(N)")?;
-                    }
+                    let argument = match entry.new {
+                        New::Plain(_) => "",
+                        New::Number { .. } => "(N)",
+                        New::Over(_) => "(S)",
+                    };
+                    write!(formatter, "{comma} {}{argument}", entry.name)?;
                 }
                 formatter.write_str(", or several joined by `+`")
             }
             Self::Parameter(text) => {
                 write!(
                     formatter,
-                    "the number in parentheses of strategy `{text}` is wrong"
+                    "what stands in parentheses of strategy `{text}` is wrong; "
                 )?;
                 let entry = ALL
                     .iter()
                     .find(|entry| text.split('(').next() == Some(entry.name));
-                match entry.and_then(|entry| entry.parameter.as_ref()) {
-                    Some(parameter) => {
-                        let (least, most) = parameter.range;
-                        write!(formatter, "; give one from {least} to {most}")
-                    }
-                    None => formatter.write_str("; this strategy takes none"),
+                match entry.map(|entry| &entry.new) {
+                    Some(New::Number {
+                        range: (least, most),
+                        ..
+                    }) => write!(formatter, "give a number from {least} to {most}"),
+                    Some(New::Over(_)) => formatter.write_str("give one strategy"),
+                    Some(New::Plain(_)) | None => formatter.write_str("this strategy takes none"),
                 }
             }
         }
@@ -140,19 +157,22 @@ fn parse_one(text: &str, recorded: &Recorded<'_>) -> Result<Box<dyn Strategy>, P
         .iter()
         .find(|entry| entry.name == name)
         .ok_or_else(|| ParseError::Unknown(text.to_string()))?;
-    let number = match (&entry.parameter, argument) {
-        (None, None) => 0,
-        (None, Some(_)) => return Err(wrong()),
-        (Some(parameter), None) => parameter.default,
-        (Some(parameter), Some(argument)) => {
+    match (&entry.new, argument) {
+        (New::Plain(new), None) => Ok(new(recorded)),
+        (New::Plain(_), Some(_)) => Err(wrong()),
+        (New::Number { default, new, .. }, None) => Ok(new(*default)),
+        (New::Number { range, new, .. }, Some(argument)) => {
             let number = argument.trim().parse().map_err(|_| wrong())?;
-            if number < parameter.range.0 || number > parameter.range.1 {
+            if number < range.0 || number > range.1 {
                 return Err(wrong());
             }
-            number
+            Ok(new(number))
         }
-    };
-    Ok((entry.new)(number, recorded))
+        (New::Over(new), None) => Ok(new(Box::new(Serial), recorded)),
+        (New::Over(new), Some(argument)) => {
+            Ok(new(parse_one(argument.trim(), recorded)?, recorded))
+        }
+    }
 }
 
 /// The strategy that `text` describes: `random`, `pct(3)`, `random+pct(3)`, ...
@@ -203,20 +223,23 @@ mod tests {
         }
         assert!(parse("random+pct(3)").is_ok());
         assert!(parse("pct( 64 )").is_ok());
+        assert!(parse("directed(pct(2))+pos").is_ok());
     }
 
     #[test]
     fn errors_say_what_to_write() {
         let unknown = "there is no strategy `chaos`; choose from random, pct(N), pos, round-robin, \
-                       serial, replay, or several joined by `+`";
+                       serial, replay, directed(S), or several joined by `+`";
         assert_eq!(error("chaos"), unknown);
         assert!(error("").starts_with("there is no strategy ``"));
         assert!(error("random+").starts_with("there is no strategy ``"));
-        let range =
-            "the number in parentheses of strategy `pct(0)` is wrong; give one from 1 to 64";
+        let range = "what stands in parentheses of strategy `pct(0)` is wrong; give a number \
+                     from 1 to 64";
         assert_eq!(error("pct(0)"), range);
         assert!(error("pct(3").ends_with("from 1 to 64"));
         assert!(error("pct(x)").ends_with("from 1 to 64"));
         assert!(error("random(3)").ends_with("takes none"));
+        assert!(error("directed(luck)").starts_with("there is no strategy `luck`"));
+        assert!(error("directed(").ends_with("give one strategy"));
     }
 }

@@ -6,27 +6,20 @@
 //! Switches are taken in order; one that never comes, or names a thread that cannot run,
 //! stops the ones behind it, and its index is what [`Strategy::diverged`] tells.
 
+use crate::passes::Passes;
 use crate::strategy::{Strategy, View, default_pick};
+use crate::thread_names::ThreadNames;
 use alloc::vec::Vec;
 use raddle_abi::plan::{Switch, ThreadAnchor};
 
-/// Marks a recorded thread that has not been started yet.
-const UNBORN: u16 = u16::MAX;
-
 /// See the module's description.
 pub struct Replay {
-    anchors: Vec<ThreadAnchor>,
     switches: Vec<Switch>,
-    /// The site keys of switches, in ascending order.
-    keys: Vec<u64>,
-    /// The thread of this execution for each recorded number.
-    actual: Vec<u16>,
-    /// How often (parent, site key) has started a thread.
-    spawned: Vec<(u16, u64, u32)>,
+    threads: ThreadNames,
+    /// How often each thread has passed the sites of switches.
+    passes: Passes,
     /// What each thread stood before when it was last picked.
     standing: Vec<u64>,
-    /// How often each thread has passed each of `keys`: one row per thread.
-    passed: Vec<u32>,
     /// Index of the switch to take next.
     next: usize,
     /// The next switch came up but could not be taken.
@@ -36,139 +29,60 @@ pub struct Replay {
 impl Replay {
     /// Follows `switches`, whose threads `anchors` name.
     pub fn new(anchors: &[ThreadAnchor], switches: &[Switch]) -> Self {
-        let mut keys: Vec<u64> = switches.iter().map(|switch| switch.site_key).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys.retain(|&key| key != 0);
         Self {
-            anchors: anchors.to_vec(),
             switches: switches.to_vec(),
-            keys,
-            actual: Vec::new(),
-            spawned: Vec::new(),
+            threads: ThreadNames::new(anchors),
+            passes: Passes::of(switches.iter().map(|switch| switch.site_key)),
             standing: Vec::new(),
-            passed: Vec::new(),
             next: 0,
             stuck: false,
         }
-    }
-
-    /// The thread of this execution that the schedule calls `recorded`. Threads without an
-    /// anchor have the same number.
-    fn actual(&self, recorded: u16) -> u16 {
-        self.actual
-            .get(usize::from(recorded))
-            .copied()
-            .unwrap_or(recorded)
-    }
-
-    /// How many threads (parent, site) has started before this one.
-    fn count_spawn(&mut self, parent: u16, key: u64) -> u32 {
-        for (counted, counted_key, count) in &mut self.spawned {
-            if *counted == parent && *counted_key == key {
-                *count += 1;
-                return *count - 1;
-            }
-        }
-        self.spawned.push((parent, key, 1));
-        0
-    }
-
-    /// The place of a count in `passed`, if the site is one of a switch.
-    fn index(&self, thread: usize, key: u64) -> Option<usize> {
-        let column = self.keys.binary_search(&key).ok()?;
-        Some(thread * self.keys.len() + column)
-    }
-
-    fn times_passed(&self, thread: usize, key: u64) -> u32 {
-        let index = self.index(thread, key);
-        index
-            .and_then(|index| self.passed.get(index))
-            .copied()
-            .unwrap_or(0)
-    }
-
-    /// The thread that ran has passed what it stood before when it was picked.
-    fn note_passed(&mut self, thread: usize) {
-        let key = self.standing.get(thread).copied().unwrap_or(0);
-        let Some(index) = self.index(thread, key) else {
-            return;
-        };
-        if self.passed.len() <= index {
-            self.passed.resize((thread + 1) * self.keys.len(), 0);
-        }
-        self.passed[index] += 1;
     }
 
     fn note_picked(&mut self, view: &View<'_>, thread: usize) {
         if self.standing.len() <= thread {
             self.standing.resize(thread + 1, 0);
         }
-        self.standing[thread] = site_key(view, thread);
+        self.standing[thread] = view.site_key(thread);
     }
 
     fn is_due(&self, switch: &Switch, view: &View<'_>) -> bool {
-        if usize::from(self.actual(switch.from)) != view.current {
+        if usize::from(self.threads.actual(switch.from)) != view.current {
             return false;
         }
         if switch.site_key == 0 {
             return view.steps.get(view.current) == Some(&switch.occurrence);
         }
-        let key = site_key(view, view.current);
-        key == switch.site_key && self.times_passed(view.current, key) == switch.occurrence
+        let key = view.site_key(view.current);
+        key == switch.site_key && self.passes.count(view.current, key) == switch.occurrence
     }
-}
-
-fn site_key(view: &View<'_>, thread: usize) -> u64 {
-    view.pending
-        .get(thread)
-        .map_or(0, |pending| pending.site_key)
 }
 
 impl Strategy for Replay {
     fn begin(&mut self, _seed: u64, _length: u64) {
-        self.actual.clear();
-        for anchor in &self.anchors {
-            let recorded = usize::from(anchor.thread);
-            while self.actual.len() <= recorded {
-                self.actual.push(self.actual.len() as u16);
-            }
-        }
-        for anchor in &self.anchors {
-            self.actual[usize::from(anchor.thread)] = UNBORN;
-        }
-        self.spawned.clear();
+        self.threads.begin();
+        self.passes.clear();
         self.standing.clear();
-        self.passed.clear();
         self.next = 0;
         self.stuck = false;
     }
 
     fn thread_started(&mut self, thread: usize, parent: usize, site_key: u64) {
-        if self.anchors.is_empty() {
-            return;
-        }
-        let occurrence = self.count_spawn(parent as u16, site_key);
-        let anchor = self.anchors.iter().find(|anchor| {
-            anchor.site_key == site_key
-                && anchor.occurrence == occurrence
-                && usize::from(self.actual(anchor.parent)) == parent
-        });
-        if let Some(&anchor) = anchor {
-            self.actual[usize::from(anchor.thread)] = thread as u16;
-        }
+        self.threads.started(thread, parent, site_key);
     }
 
     fn pick(&mut self, view: &View<'_>) -> usize {
-        if !self.keys.is_empty() {
-            self.note_passed(view.current);
+        if !self.passes.is_empty() {
+            // The thread that ran has passed what it stood before when it was picked.
+            let key = self.standing.get(view.current).copied().unwrap_or(0);
+            self.passes.note(view.current, key);
         }
         let mut picked = default_pick(view);
         if let Some(switch) = self.switches.get(self.next)
             && !self.stuck
             && self.is_due(switch, view)
         {
-            let to = usize::from(self.actual(switch.to));
+            let to = usize::from(self.threads.actual(switch.to));
             if view.is_enabled(to) {
                 picked = to;
                 self.next += 1;
@@ -176,7 +90,7 @@ impl Strategy for Replay {
                 self.stuck = true;
             }
         }
-        if !self.keys.is_empty() {
+        if !self.passes.is_empty() {
             self.note_picked(view, picked);
         }
         picked
@@ -187,7 +101,7 @@ impl Strategy for Replay {
     }
 
     fn needs_site_keys(&self) -> bool {
-        !self.keys.is_empty() || !self.anchors.is_empty()
+        !self.passes.is_empty() || !self.threads.is_empty()
     }
 }
 

@@ -20,11 +20,25 @@
 //! end
 //! ```
 //!
+//! Instead of switches, a file may say in which order events have to come (see
+//! `crates/schedule/src/directed.rs`): which thread's, where, the how-maniest there, and whether
+//! they touch what another event touches; which come before which; and after which a thread
+//! waits until others have passed. Where that leaves a choice, `strategy` decides.
+//!
+//! ```text
+//! strategy directed(random)
+//! event 0 thread 1 site 00f1e2d3c4b5a697 occurrence 2  # src/queue.rs:31 in Queue::push
+//! event 1 thread not 0 site 8a7b6c5d4e3f2a1b occurrence any object 0
+//! event 2 thread of 0 site 5b0f3c61a7000000 occurrence any
+//! before 1 2
+//! hold 0 until 1
+//! ```
+//!
 //! What follows ` #` is for people. A file of another version, a damaged one and one that was
 //! cut off are refused with the line at fault.
 
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::{Granularity, Switch, ThreadAnchor};
+use raddle_abi::plan::{EventAnchor, Granularity, Rule, Switch, ThreadAnchor};
 use raddle_trace::plan::PlanRequest;
 
 /// Version of the format.
@@ -61,6 +75,12 @@ pub struct Schedule {
     pub threads: Vec<Placed<ThreadAnchor>>,
     /// The switches, in order.
     pub switches: Vec<Placed<Switch>>,
+    /// The strategy, where it is not the one that follows switches or orders events.
+    pub strategy: Option<String>,
+    /// Events whose order is given, in place of switches.
+    pub events: Vec<Placed<EventAnchor>>,
+    /// That order.
+    pub rules: Vec<Rule>,
 }
 
 /// Something with its place in the source, for people.
@@ -92,6 +112,9 @@ pub enum ScheduleError {
     /// The last line is missing.
     #[error("the schedule file was cut off after line {0}")]
     CutOff(usize),
+    /// An event that another line refers to is missing.
+    #[error("the schedule file has no event {0}, but refers to it")]
+    NoEvent(u32),
     /// A line that every schedule has is missing.
     #[error("the schedule file has no line `{0}`")]
     Missing(&'static str),
@@ -114,8 +137,13 @@ impl Schedule {
 
     /// A plan that replays this schedule once.
     pub fn plan(&self) -> PlanRequest {
+        let strategy = match (&self.strategy, self.events.is_empty()) {
+            (Some(strategy), _) => strategy,
+            (None, true) => "replay",
+            (None, false) => "directed",
+        };
         PlanRequest {
-            strategy: "replay".into(),
+            strategy: strategy.into(),
             seed: self.seed,
             max_points: self.max_points,
             length: self.length,
@@ -124,6 +152,8 @@ impl Schedule {
             threads: self.threads.iter().map(|placed| placed.value).collect(),
             switches: self.switches.iter().map(|placed| placed.value).collect(),
             racy: self.racy.iter().map(|placed| placed.value).collect(),
+            events: self.events.iter().map(|placed| placed.value).collect(),
+            rules: self.rules.clone(),
             ..PlanRequest::default()
         }
     }

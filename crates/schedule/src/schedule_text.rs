@@ -1,23 +1,15 @@
 //! Writing and reading the text of a schedule file.
 
 use crate::schedule_file::{Placed, Schedule, ScheduleError, VERSION};
+use crate::words::{GRANULARITIES, ORACLES, Words};
 use core::fmt::{Display, Write};
-use core::str::FromStr;
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::{Granularity, Switch, ThreadAnchor, oracles};
+use raddle_abi::plan::{
+    ANY_OCCURRENCE, ANY_THREAD, EventAnchor, Granularity, NO_EVENT, Relation, Rule, RuleKind,
+    Switch, ThreadAnchor,
+};
 
 const MAGIC: &str = "raddle schedule";
-const GRANULARITIES: [(&str, Granularity); 3] = [
-    ("sync", Granularity::Sync),
-    ("racy", Granularity::Racy),
-    ("access", Granularity::Access),
-];
-const ORACLES: [(&str, u32); 3] = [
-    ("race", oracles::RACE),
-    ("volatile-race", oracles::VOLATILE_RACE),
-    ("heap", oracles::HEAP),
-];
-
 pub fn write(schedule: &Schedule) -> String {
     let mut text = Text(format!("{MAGIC} {VERSION}\n"));
     text.line("build", escape(&schedule.build));
@@ -27,6 +19,9 @@ pub fn write(schedule: &Schedule) -> String {
         text.line("argument", escape(argument));
     }
     text.line("finding", escape(&schedule.finding));
+    if let Some(strategy) = &schedule.strategy {
+        text.line("strategy", escape(strategy));
+    }
     text.line("kind", schedule.kind.word());
     text.line("seed", schedule.seed);
     let granularity = GRANULARITIES
@@ -73,8 +68,52 @@ pub fn write(schedule: &Schedule) -> String {
             text.placed("switch", rest, place);
         }
     }
+    for (index, Placed { value, place }) in schedule.events.iter().enumerate() {
+        text.placed("event", format_args!("{index} {}", event(value)), place);
+    }
+    write_rules(&mut text, &schedule.rules);
     text.0.push_str("end\n");
     text.0
+}
+
+fn event(event: &EventAnchor) -> String {
+    let thread = match Relation::from_number(event.relation) {
+        Relation::SameThread => format!("of {}", event.related),
+        Relation::OtherThread => format!("not {}", event.related),
+        Relation::None if event.thread == ANY_THREAD => "any".into(),
+        Relation::None => event.thread.to_string(),
+    };
+    let occurrence = match event.occurrence {
+        ANY_OCCURRENCE => "any".into(),
+        number => number.to_string(),
+    };
+    let object = match event.object {
+        NO_EVENT => String::new(),
+        other => format!(" object {other}"),
+    };
+    let key = event.site_key;
+    format!("thread {thread} site {key:016x} occurrence {occurrence}{object}")
+}
+
+fn write_rules(text: &mut Text, rules: &[Rule]) {
+    let mut holds = 0;
+    for rule in rules {
+        if rule.kind == RuleKind::Before as u32 {
+            text.line("before", format_args!("{} {}", rule.event, rule.then));
+        }
+        holds = holds.max(rule.hold);
+    }
+    for hold in 1..=holds {
+        let events = |kind: RuleKind| {
+            let rules = rules
+                .iter()
+                .filter(move |rule| rule.kind == kind as u32 && rule.hold == hold);
+            let words: Vec<_> = rules.map(|rule| rule.event.to_string()).collect();
+            words.join(" ")
+        };
+        let (after, until) = (events(RuleKind::Hold), events(RuleKind::Until));
+        text.line("hold", format_args!("{after} until {until}"));
+    }
 }
 
 struct Text(String);
@@ -135,6 +174,10 @@ struct Draft {
     racy: Vec<Placed<u64>>,
     threads: Vec<Placed<ThreadAnchor>>,
     switches: Vec<Placed<Switch>>,
+    strategy: Option<String>,
+    events: Vec<Placed<EventAnchor>>,
+    rules: Vec<Rule>,
+    holds: u32,
 }
 
 pub fn parse(contents: &[u8]) -> Result<Schedule, ScheduleError> {
@@ -179,6 +222,11 @@ impl Draft {
             "test" => once(keyword, &mut self.test, unescape(rest)),
             "target" => once(keyword, &mut self.target, unescape(rest)),
             "finding" => once(keyword, &mut self.finding, unescape(rest)),
+            "strategy" => {
+                let strategy = unescape(rest);
+                crate::list::parse(&strategy).map_err(|error| error.to_string())?;
+                once(keyword, &mut self.strategy, strategy)
+            }
             "argument" => {
                 self.arguments.push(unescape(rest));
                 Ok(())
@@ -193,7 +241,7 @@ impl Draft {
             Some((rest, comment)) => (rest, comment.trim().to_string()),
             None => (rest, String::new()),
         };
-        let mut words = Words(rest.split_whitespace());
+        let mut words = Words::of(rest);
         match keyword {
             "kind" => once(keyword, &mut self.kind, words.kind()?)?,
             "seed" => once(keyword, &mut self.seed, words.number()?)?,
@@ -213,13 +261,43 @@ impl Draft {
                 value: words.switch()?,
                 place,
             }),
+            "event" => self.event(&mut words, place)?,
+            "before" => self.rules.push(words.before()?),
+            "hold" => {
+                self.holds += 1;
+                self.rules.extend(words.hold(self.holds)?);
+            }
             _ => return Err(format!("`{keyword}` is not known here")),
         }
         words.finish()
     }
 
+    fn event(&mut self, words: &mut Words<'_>, place: String) -> Result<(), String> {
+        let number: usize = words.number()?;
+        if number != self.events.len() {
+            return Err(format!("this is event {}, not {number}", self.events.len()));
+        }
+        let value = words.event()?;
+        self.events.push(Placed { value, place });
+        Ok(())
+    }
+
+    /// Every event that is referred to must be there.
+    fn check_events(&self) -> Result<(), ScheduleError> {
+        let of_rules = self.rules.iter().flat_map(|rule| [rule.event, rule.then]);
+        let of_events = self
+            .events
+            .iter()
+            .flat_map(|placed| [placed.value.related, placed.value.object]);
+        let missing = of_rules
+            .chain(of_events.filter(|&event| event != NO_EVENT))
+            .find(|&event| event as usize >= self.events.len());
+        missing.map_or(Ok(()), |event| Err(ScheduleError::NoEvent(event)))
+    }
+
     fn finish(self) -> Result<Schedule, ScheduleError> {
         use ScheduleError::Missing;
+        self.check_events()?;
         Ok(Schedule {
             build: self.build.unwrap_or_default(),
             test: self.test.ok_or(Missing("test"))?,
@@ -235,6 +313,9 @@ impl Draft {
             racy: self.racy,
             threads: self.threads,
             switches: self.switches,
+            strategy: self.strategy,
+            events: self.events,
+            rules: self.rules,
         })
     }
 }
@@ -246,241 +327,6 @@ fn once<T>(keyword: &str, slot: &mut Option<T>, value: T) -> Result<(), String> 
     }
 }
 
-/// The words of a line still to be read.
-struct Words<'a>(core::str::SplitWhitespace<'a>);
-
-impl<'a> Words<'a> {
-    fn next(&mut self) -> Result<&'a str, String> {
-        self.0
-            .next()
-            .ok_or_else(|| "the line ends too early".into())
-    }
-
-    fn expect(&mut self, wanted: &str) -> Result<(), String> {
-        match self.next()? {
-            word if word == wanted => Ok(()),
-            word => Err(format!("expected `{wanted}`, found `{word}`")),
-        }
-    }
-
-    fn number<T: FromStr>(&mut self) -> Result<T, String> {
-        let word = self.next()?;
-        word.parse()
-            .map_err(|_| format!("`{word}` is not a number, or too large"))
-    }
-
-    fn key(&mut self) -> Result<u64, String> {
-        let word = self.next()?;
-        u64::from_str_radix(word, 16)
-            .map_err(|_| format!("`{word}` is not a site key of 16 hex digits"))
-    }
-
-    fn kind(&mut self) -> Result<Kind, String> {
-        let word = self.next()?;
-        Kind::from_word(word).ok_or_else(|| format!("there is no kind of finding `{word}`"))
-    }
-
-    fn granularity(&mut self) -> Result<Granularity, String> {
-        let word = self.next()?;
-        let found = GRANULARITIES.iter().find(|(name, _)| *name == word);
-        found
-            .map(|(_, value)| *value)
-            .ok_or_else(|| format!("there is no granularity `{word}`"))
-    }
-
-    fn oracles(&mut self) -> Result<u32, String> {
-        let mut bits = 0;
-        for word in self.0.by_ref() {
-            let found = ORACLES.iter().find(|(name, _)| *name == word);
-            bits |= found
-                .ok_or_else(|| format!("there is no oracle `{word}`"))?
-                .1;
-        }
-        Ok(bits)
-    }
-
-    fn thread(&mut self) -> Result<ThreadAnchor, String> {
-        let thread = self.number()?;
-        self.expect("parent")?;
-        let parent = self.number()?;
-        self.expect("site")?;
-        let site_key = self.key()?;
-        self.expect("occurrence")?;
-        Ok(ThreadAnchor {
-            thread,
-            parent,
-            occurrence: self.number()?,
-            site_key,
-        })
-    }
-
-    fn switch(&mut self) -> Result<Switch, String> {
-        let from = self.number()?;
-        let (site_key, occurrence) = match self.next()? {
-            "step" => (0, self.number()?),
-            "site" => {
-                let site_key = self.key()?;
-                self.expect("occurrence")?;
-                (site_key, self.number()?)
-            }
-            word => return Err(format!("expected `site` or `step`, found `{word}`")),
-        };
-        self.expect("to")?;
-        Ok(Switch {
-            from,
-            to: self.number()?,
-            occurrence,
-            site_key,
-        })
-    }
-
-    fn finish(&mut self) -> Result<(), String> {
-        match self.0.next() {
-            Some(word) => Err(format!("`{word}` is too much")),
-            None => Ok(()),
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn placed<T: core::fmt::Debug>(
-        value: impl Strategy<Value = T>,
-    ) -> impl Strategy<Value = Placed<T>> {
-        (value, "[a-z:#/ ]{0,12}").prop_map(|(value, place)| Placed {
-            value,
-            place: place.trim().to_string(),
-        })
-    }
-
-    fn schedules() -> impl Strategy<Value = Schedule> {
-        let anchor =
-            any::<(u16, u16, u32, u64)>().prop_map(|(thread, parent, occurrence, site_key)| {
-                ThreadAnchor {
-                    thread,
-                    parent,
-                    occurrence,
-                    site_key,
-                }
-            });
-        let switch =
-            any::<(u16, u16, u32, u64)>().prop_map(|(from, to, occurrence, site_key)| Switch {
-                from,
-                to,
-                occurrence,
-                site_key: if from % 2 == 0 { 0 } else { site_key },
-            });
-        let text = "(?s).{0,12}";
-        (
-            (text, text, text, prop::collection::vec(text, 0..3), text),
-            (
-                0..Kind::ALL.len(),
-                0..3_usize,
-                0..4_u32,
-                any::<(u64, u64, u64)>(),
-            ),
-            prop::collection::vec(placed(any::<u64>()), 0..4),
-            prop::collection::vec(placed(anchor), 0..4),
-            prop::collection::vec(placed(switch), 0..8),
-        )
-            .prop_map(|(names, numbers, racy, threads, switches)| Schedule {
-                build: names.0,
-                test: names.1,
-                target: names.2,
-                arguments: names.3,
-                finding: names.4,
-                kind: Kind::ALL[numbers.0],
-                granularity: GRANULARITIES[numbers.1].1,
-                oracles: numbers.2,
-                seed: numbers.3.0,
-                max_points: numbers.3.1,
-                length: numbers.3.2,
-                racy,
-                threads,
-                switches,
-            })
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_written_is_read_again(schedule in schedules()) {
-            let text = schedule.to_text();
-            prop_assert_eq!(Schedule::parse(text.as_bytes()), Ok(schedule));
-        }
-
-        #[test]
-        fn damage_is_survived_and_cuts_are_noticed(
-            schedule in schedules(), at in any::<prop::sample::Index>(), byte in any::<u8>(),
-        ) {
-            let mut bytes = schedule.to_text().into_bytes();
-            let at = at.index(bytes.len());
-            if at + 4 < bytes.len() {
-                prop_assert!(Schedule::parse(&bytes[..at]).is_err());
-            }
-            bytes[at] = byte;
-            let _ = Schedule::parse(&bytes);
-        }
-
-        #[test]
-        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Schedule::parse(&[b"raddle schedule 1\n", &bytes[..]].concat());
-        }
-    }
-
-    fn error(body: &str) -> String {
-        let text = format!("raddle schedule 1\n{body}");
-        Schedule::parse(text.as_bytes()).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn errors_name_the_line_and_the_word() {
-        assert_eq!(
-            error("test a\nswitch 1 at 2\nend\n"),
-            "line 3: expected `site` or `step`, found `at`"
-        );
-        assert_eq!(
-            error("kind chaos\nend"),
-            "line 2: there is no kind of finding `chaos`"
-        );
-        assert_eq!(error("seed 1 2\nend"), "line 2: `2` is too much");
-        assert_eq!(
-            error("seed 1\nseed 2\nend"),
-            "line 3: there is a second line `seed`"
-        );
-        assert_eq!(
-            error("racy xyz\nend"),
-            "line 2: `xyz` is not a site key of 16 hex digits"
-        );
-        assert_eq!(
-            error("thread 70000 parent"),
-            "line 2: `70000` is not a number, or too large"
-        );
-        assert_eq!(
-            error("colour red\nend"),
-            "line 2: `colour` is not known here"
-        );
-        assert_eq!(
-            error("test a\n"),
-            "the schedule file was cut off after line 2"
-        );
-        assert_eq!(
-            error("test a\nend\n"),
-            "the schedule file has no line `target`"
-        );
-    }
-
-    #[test]
-    fn other_files_and_versions_are_told_apart() {
-        assert_eq!(
-            Schedule::parse(b"\xff\xfe"),
-            Err(ScheduleError::NotASchedule)
-        );
-        assert_eq!(
-            Schedule::parse(b"raddle schedule 7\n"),
-            Err(ScheduleError::Version("7".into()))
-        );
-    }
-}
+#[path = "schedule_text_tests.rs"]
+mod tests;

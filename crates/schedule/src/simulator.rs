@@ -23,6 +23,12 @@ pub enum Op {
     Set(usize),
     /// Spins, yielding, until a flag is set.
     SpinUntil(usize),
+    /// Loads a variable into the thread's register.
+    Load(usize),
+    /// Stores the register, plus one, into a variable: two threads that load and store count.
+    Store(usize),
+    /// Fails unless a variable has this value.
+    Expect(usize, u64),
 }
 
 /// What happened.
@@ -35,6 +41,10 @@ pub struct Run {
     pub spawns: Vec<Spawn>,
     /// Nobody could run though not all had ended, or it took too long.
     pub stuck: bool,
+    /// An expectation was not met.
+    pub failed: bool,
+    /// Variables and registers at the end.
+    pub memory: Vec<u64>,
 }
 
 const MAX_POINTS: u64 = 500;
@@ -64,6 +74,8 @@ struct Machine<'a> {
     started: Vec<bool>,
     owners: [Option<usize>; 8],
     flags: [bool; 8],
+    memory: [u64; 8],
+    registers: Vec<u64>,
 }
 
 impl Machine<'_> {
@@ -78,14 +90,22 @@ impl Machine<'_> {
 
     fn pending(&self, thread: usize) -> Pending {
         let site_key = key(&self.program[thread], self.next[thread]);
-        let address = match self.program[thread].get(self.next[thread]) {
-            Some(Op::Set(flag) | Op::SpinUntil(flag)) => flag + 1,
-            Some(Op::Lock(lock) | Op::Unlock(lock)) => lock + 0x100,
+        let next = self.program[thread].get(self.next[thread]);
+        let address = match next {
+            Some(Op::Set(flag) | Op::SpinUntil(flag)) => (flag + 1) << 8,
+            Some(Op::Lock(lock) | Op::Unlock(lock)) => (lock + 0x100) << 8,
+            Some(Op::Load(place) | Op::Store(place) | Op::Expect(place, _)) => (place + 0x200) << 8,
             _ => 0,
         };
+        let operation = match next {
+            Some(Op::Load(_) | Op::Expect(..) | Op::SpinUntil(_)) => Operation::AtomicLoad,
+            Some(Op::Spawn(_)) => Operation::Spawn,
+            Some(Op::Step | Op::Added) => Operation::Fence,
+            _ => Operation::AtomicRmw,
+        };
         Pending {
-            operation: Operation::AtomicRmw,
-            write: true,
+            operation,
+            write: operation != Operation::AtomicLoad,
             address,
             site: site_key as u32,
             site_key,
@@ -102,6 +122,8 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
         started: vec![false; count],
         owners: [None; 8],
         flags: [false; 8],
+        memory: [0; 8],
+        registers: vec![0; count],
     };
     let mut result = Run::default();
     machine.started[0] = true;
@@ -148,6 +170,7 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
         yielded = step(&mut machine, current, strategy, &mut result);
     }
     strategy.end();
+    result.memory = [&machine.memory[..], &machine.registers].concat();
     result
 }
 
@@ -160,6 +183,9 @@ fn step(machine: &mut Machine, thread: usize, strategy: &mut dyn Strategy, run: 
         Op::Set(flag) => machine.flags[flag] = true,
         Op::Lock(lock) => machine.owners[lock] = Some(thread),
         Op::Unlock(lock) => machine.owners[lock] = None,
+        Op::Load(place) => machine.registers[thread] = machine.memory[place],
+        Op::Store(place) => machine.memory[place] = machine.registers[thread] + 1,
+        Op::Expect(place, value) => run.failed |= machine.memory[place] != value,
         Op::Spawn(child) => {
             let site_key = key(&machine.program[thread], index);
             machine.started[child] = true;

@@ -1,5 +1,6 @@
 //! What a strategy sees and decides, and the rule that applies when nothing was decided.
 
+use crate::log::Log;
 use raddle_abi::site::{Operation, SiteId};
 
 /// What a thread is about to do.
@@ -93,6 +94,13 @@ impl View<'_> {
         }
     }
 
+    /// Key of the site before which `thread` stands, or 0.
+    pub fn site_key(&self, thread: usize) -> u64 {
+        self.pending
+            .get(thread)
+            .map_or(0, |pending| pending.site_key)
+    }
+
     /// Whether `thread` can run.
     pub fn is_enabled(&self, thread: usize) -> bool {
         self.enabled
@@ -124,8 +132,8 @@ pub fn default_pick(view: &View<'_>) -> usize {
 
 /// Picks the thread to run next. One strategy serves many executions, one after the other.
 ///
-/// The runtime calls [`Strategy::pick`] at *every* scheduling point, also where only one
-/// thread can run, and also when the current thread blocks or ends.
+/// The runtime calls [`Strategy::pick`] at every scheduling point, also when the current thread
+/// blocks or ends. It may leave out those where only one thread can run.
 pub trait Strategy {
     /// An execution begins, with thread 0. Everything that follows depends on `seed`, `length`
     /// (the estimated number of points) and the views only.
@@ -142,12 +150,38 @@ pub trait Strategy {
     fn end(&mut self) {}
 
     /// After an execution that followed a recorded schedule: the index of the first switch
-    /// that could not be followed.
+    /// that could not be followed. After a directed one: the index of the first event that did
+    /// not pass in its order.
     fn diverged(&self) -> Option<usize> {
         None
     }
 
-    /// Whether [`Pending::site_key`] must be filled in.
+    /// After a directed execution: how often a thread was let go against the plan, because
+    /// nobody else could go on.
+    fn released(&self) -> Option<u32> {
+        None
+    }
+
+    /// The execution was continued without the strategy, because it became too long.
+    fn set_aside(&mut self) {}
+
+    /// Takes up what the execution that ended has added to [`Strategy::log`]. Called in the
+    /// process that begins executions, where the execution itself may have run in a child.
+    fn learn(&mut self) {}
+
+    /// For a strategy that comes to an end: whether it has searched everything, once it has
+    /// nothing more to do.
+    fn is_finished(&self) -> Option<bool> {
+        None
+    }
+
+    /// Where a strategy that learns writes down what it sees.
+    fn log(&mut self) -> Option<&mut Log> {
+        None
+    }
+
+    /// Whether [`Pending::site_key`] must be filled in, and [`Strategy::pick`] be called where
+    /// only one thread can run.
     fn needs_site_keys(&self) -> bool {
         false
     }

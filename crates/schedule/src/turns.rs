@@ -3,6 +3,7 @@
 //! The seed decides whose turn it is, and so does not depend on what ran before: the execution
 //! with seed s can be run again on its own.
 
+use crate::log::Log;
 use crate::strategy::{Strategy, View};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -52,6 +53,26 @@ impl Strategy for Turns {
 
     fn diverged(&self) -> Option<usize> {
         self.strategies.get(self.turn)?.diverged()
+    }
+
+    fn released(&self) -> Option<u32> {
+        self.strategies.get(self.turn)?.released()
+    }
+
+    fn set_aside(&mut self) {
+        if let Some(strategy) = self.strategies.get_mut(self.turn) {
+            strategy.set_aside();
+        }
+    }
+
+    fn learn(&mut self) {
+        if let Some(strategy) = self.strategies.get_mut(self.turn) {
+            strategy.learn();
+        }
+    }
+
+    fn log(&mut self) -> Option<&mut Log> {
+        self.strategies.get_mut(self.turn)?.log()
     }
 
     fn needs_site_keys(&self) -> bool {

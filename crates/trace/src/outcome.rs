@@ -43,8 +43,13 @@ pub struct Outcome {
     pub recording: Option<RawRecording>,
     /// What the last execution printed (its beginning, if it was long).
     pub output: Vec<u8>,
-    /// Replay: index of the first switch that could not be followed.
+    /// Replay: index of the first switch that could not be followed. Directed: index of the
+    /// first event that did not pass in its order.
     pub diverged: Option<usize>,
+    /// Directed: executions that realised the whole order.
+    pub realised: u64,
+    /// Directed: times a thread was let go against the plan because nobody else could go on.
+    pub released: u64,
     /// Bits of [`raddle_abi::control::conditions`].
     pub conditions: u32,
     /// Panics in threads that nobody joined.
@@ -76,6 +81,8 @@ impl Default for Outcome {
             recording: None,
             output: Vec::new(),
             diverged: None,
+            realised: 0,
+            released: 0,
             conditions: 0,
             stray_panics: 0,
             syscalls: Vec::new(),

@@ -1,7 +1,9 @@
 //! A plan as the tool's parts hand it around, and its bytes for the runtime.
 
 use raddle_abi::control::PLAN_SIZE;
-use raddle_abi::plan::{Granularity, Plan, Reexecution, Switch, ThreadAnchor, oracles};
+use raddle_abi::plan::{
+    EventAnchor, Granularity, Plan, Reexecution, Rule, Switch, ThreadAnchor, oracles,
+};
 
 /// What a [`Runner`](crate::runner::Runner) is asked to execute. The fields mean what those
 /// of [`Plan`] mean.
@@ -33,6 +35,10 @@ pub struct PlanRequest {
     pub switches: Vec<Switch>,
     /// Keys of plain accesses that are scheduling points.
     pub racy: Vec<u64>,
+    /// The events that strategy `directed` orders.
+    pub events: Vec<EventAnchor>,
+    /// How it orders them.
+    pub rules: Vec<Rule>,
 }
 
 impl Default for PlanRequest {
@@ -51,6 +57,8 @@ impl Default for PlanRequest {
             threads: Vec::new(),
             switches: Vec::new(),
             racy: Vec::new(),
+            events: Vec::new(),
+            rules: Vec::new(),
         }
     }
 }
@@ -82,7 +90,9 @@ impl PlanRequest {
         let length = size_of::<Plan>()
             + self.threads.len() * size_of::<ThreadAnchor>()
             + self.switches.len() * size_of::<Switch>()
-            + self.racy.len() * size_of::<u64>();
+            + self.racy.len() * size_of::<u64>()
+            + self.events.len() * size_of::<EventAnchor>()
+            + self.rules.len() * size_of::<Rule>();
         if length > PLAN_SIZE {
             return Err(PlanError::TooLong(length));
         }
@@ -91,16 +101,17 @@ impl PlanRequest {
         for number in [self.seed, self.executions, self.max_points, self.length] {
             bytes.u64(number);
         }
-        let counts = [self.threads.len(), self.switches.len(), self.racy.len()];
         for number in [
             self.oracles,
             self.granularity as u32,
             self.reexecution as u32,
             u32::from(self.record),
             u32::from(self.stop_at_first),
-            counts[0] as u32,
-            counts[1] as u32,
-            counts[2] as u32,
+            self.threads.len() as u32,
+            self.switches.len() as u32,
+            self.racy.len() as u32,
+            self.events.len() as u32,
+            self.rules.len() as u32,
         ] {
             bytes.u32(number);
         }
@@ -118,6 +129,19 @@ impl PlanRequest {
         }
         for &key in &self.racy {
             bytes.u64(key);
+        }
+        for event in &self.events {
+            bytes.u16(event.thread);
+            bytes.u16(event.relation);
+            bytes.u32(event.occurrence);
+            bytes.u64(event.site_key);
+            bytes.u32(event.related);
+            bytes.u32(event.object);
+        }
+        for rule in &self.rules {
+            for number in [rule.kind, rule.hold, rule.event, rule.then] {
+                bytes.u32(number);
+            }
         }
         Ok(bytes.0)
     }
@@ -163,10 +187,24 @@ mod tests {
                 site_key: 5,
             }],
             racy: vec![6],
+            events: vec![EventAnchor {
+                thread: 7,
+                relation: 1,
+                occurrence: 8,
+                site_key: 9,
+                related: 10,
+                object: 11,
+            }],
+            rules: vec![Rule {
+                kind: 1,
+                hold: 2,
+                event: 3,
+                then: 4,
+            }],
             ..PlanRequest::default()
         };
         let bytes = request.encode().unwrap();
-        assert_eq!(bytes.len(), size_of::<Plan>() + 16 + 16 + 8);
+        assert_eq!(bytes.len(), size_of::<Plan>() + 16 + 16 + 8 + 24 + 16);
         // SAFETY: the bytes are as long as a plan, and every bit pattern is one.
         let plan = unsafe { bytes.as_ptr().cast::<Plan>().read_unaligned() };
         assert_eq!(&plan.strategy[..7], b"pct(3)\0");
@@ -180,18 +218,21 @@ mod tests {
         );
         assert_eq!((plan.record, plan.stop_at_first), (1, 0));
         assert_eq!((plan.thread_anchors, plan.switches, plan.racy), (1, 1, 1));
+        assert_eq!((plan.events, plan.rules), (1, 1));
         let arrays = &bytes[size_of::<Plan>()..];
         // SAFETY: as above; the arrays follow without gaps.
-        let (anchor, switch) = unsafe {
-            let anchor = arrays.as_ptr().cast::<ThreadAnchor>().read_unaligned();
+        let (anchor, switch, event, rule) = unsafe {
             (
-                anchor,
+                arrays.as_ptr().cast::<ThreadAnchor>().read_unaligned(),
                 arrays[16..].as_ptr().cast::<Switch>().read_unaligned(),
+                arrays[40..].as_ptr().cast::<EventAnchor>().read_unaligned(),
+                arrays[64..].as_ptr().cast::<Rule>().read_unaligned(),
             )
         };
         assert_eq!(anchor, request.threads[0]);
         assert_eq!(switch, request.switches[0]);
-        assert_eq!(arrays[32..], 6_u64.to_ne_bytes());
+        assert_eq!(arrays[32..40], 6_u64.to_ne_bytes());
+        assert_eq!((event, rule), (request.events[0], request.rules[0]));
     }
 
     #[test]
