@@ -222,3 +222,16 @@ fn code_that_synchronises_unseen_makes_races_uncertain() {
         "{run:#?}"
     );
 }
+
+#[test]
+fn a_lock_that_was_freed_is_a_use_after_free() {
+    let run = built("cc", "freed.c").check(&["test", "./prog"], 100);
+    let finding = run
+        .findings()
+        .into_iter()
+        .find(|f| f.kind == "use-after-free");
+    let finding = finding.unwrap_or_else(|| panic!("{run:#?}"));
+    let places = finding.places();
+    let is_in_take = |place: &String| place == "freed.c:8" || place == "freed.c:9";
+    assert!(places.iter().any(is_in_take), "{finding:#?}");
+}

@@ -7,8 +7,8 @@
 use crate::arch::errno::EINVAL;
 use crate::clock;
 use crate::execution::LostWake;
-use crate::oracles::race;
 use crate::oracles::shadow::access;
+use crate::oracles::{heap, race};
 use crate::record;
 use crate::scheduler;
 use crate::thread::Wait;
@@ -70,6 +70,9 @@ fn is_watched() -> bool {
 
 /// The running thread is about to change an object, as an atomic operation would.
 pub fn touch(object: usize, site: SiteId) {
+    if heap::is_on() && !heap::may_touch(object, 4) {
+        heap::touched(Operation::AtomicRmw, object, 4, site);
+    }
     if is_watched() {
         race::access(object, 4, access::ATOMIC | access::WRITE, site);
     }
