@@ -103,6 +103,8 @@ pub struct TestLine {
     pub why: Option<String>,
     /// Executions.
     pub executions: u64,
+    /// The number of preemptions up to which everything was run.
+    pub exhaustive: Option<u32>,
     /// What carried its threads.
     pub carrier: String,
     /// Equal for equal seed, plan and binary.

@@ -11,6 +11,7 @@ mod configuration;
 mod correct;
 mod determinism;
 mod directed;
+mod exhaustive;
 mod findings;
 mod regressions;
 mod replay;

@@ -122,6 +122,17 @@ pub struct Control {
     /// Times a thread was let go against a directed plan because nobody else could go on, over
     /// all plans.
     pub released: AtomicU64,
+    /// What the plan's strategy has searched (see [`searched`]).
+    pub searched: AtomicU32,
+}
+
+/// Values of [`Control::searched`]; any other is 1 + the number of preemptions up to which
+/// everything was searched.
+pub mod searched {
+    /// The search has not ended.
+    pub const NOT_YET: u32 = 0;
+    /// It has ended, but something was left out.
+    pub const PARTLY: u32 = u32::MAX;
 }
 
 /// Values of [`Control::target`].

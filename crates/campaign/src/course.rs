@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use raddle_abi::control::conditions;
 use raddle_abi::plan::{Carrier, Reexecution};
-use raddle_trace::runner::Outcome;
+use raddle_trace::runner::{Outcome, Searched};
 
 use crate::Verdict;
 use crate::explore::Batch;
@@ -33,6 +34,8 @@ pub(crate) struct Course {
     pub batch: Batch,
     /// Whether exploring it further makes no sense.
     pub is_given_up: bool,
+    /// What the strategy has searched, if it has come to an end.
+    pub searched: Option<Searched>,
     /// Times each kind of finding occurred.
     pub occurrences: [u64; 16],
     /// Bits of [`raddle_abi::control::conditions`].
@@ -57,6 +60,7 @@ impl Course {
             carrier: Carrier::Auto,
             batch: Batch::default(),
             is_given_up: false,
+            searched: None,
             occurrences: [0; 16],
             conditions: 0,
             stray_panics: 0,
@@ -84,6 +88,23 @@ impl Course {
         }
     }
 
+    /// The number of preemptions up to which everything was run, if that can be said: what
+    /// the runtime could not control may always do something else.
+    pub fn exhaustive(&self) -> Option<u32> {
+        const UNCONTROLLED: u32 = conditions::FORKED
+            | conditions::FOREIGN_THREAD
+            | conditions::BLOCKED_OUTSIDE
+            | conditions::HEAP_LIMIT
+            | conditions::THREAD_LIMIT
+            | conditions::REAL_TIMER;
+        match self.searched {
+            Some(Searched::UpTo { preemptions }) if self.conditions & UNCONTROLLED == 0 => {
+                Some(preemptions)
+            }
+            _ => None,
+        }
+    }
+
     /// Orders postponed tests: those that have explored nothing come first, then those with
     /// fewer turns, then those that need least until something is explored, as far as that is
     /// known (in scheduling points).
@@ -97,6 +118,7 @@ impl Course {
         self.tally.explored > 0
             && self.tally.explored < session.options.executions
             && !self.is_given_up
+            && self.searched.is_none()
             && !session.is_over()
     }
 

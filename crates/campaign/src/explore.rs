@@ -30,7 +30,8 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
         if test.course.tally.explored > 0 {
             test.allowance.explored();
         }
-        if test.course.tally.explored >= budget || test.allowance.is_over() {
+        let is_done = test.course.tally.explored >= budget || test.course.searched.is_some();
+        if is_done || test.allowance.is_over() {
             break;
         }
         let size = test
@@ -45,6 +46,10 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
         test.course.batch.ran(&outcome);
         test.sighted(&outcome.findings, &request);
         test.course.tally.explored += outcome.executions;
+        if outcome.searched.is_some() && test.course.tally.racy == request.racy {
+            // With another set of scheduling points there would be more to search.
+            test.course.searched = outcome.searched;
+        }
         test.course.tally.hash = combine(test.course.tally.hash, outcome.plan_hash);
         match (&outcome.died, outcome.end) {
             (None, PlanEnd::Broken) | (Some(Death::Signal(_)), _) => {

@@ -28,6 +28,7 @@ pub(crate) fn finish(
         points: course.tally.points,
         cut: course.tally.cut,
         threads: course.tally.threads,
+        exhaustive: course.exhaustive(),
         reexecution: course.reexecution.word(),
         carrier: course.carrier.word(),
         hash: course.tally.hash,
@@ -86,6 +87,23 @@ fn notes(session: &Session<'_>, target: &Target, course: &Course, verdict: &Verd
             course.stray_panics
         );
         session.note(target, text);
+    }
+    match (course.exhaustive(), course.searched) {
+        (Some(preemptions), _) => {
+            let plural = if preemptions == 1 { "" } else { "s" };
+            let text = format!(
+                "exhaustive up to {preemptions} preemption{plural}: everything was run that can \
+                 happen with no more"
+            );
+            session.note(target, text);
+        }
+        (None, Some(_)) => session.note(
+            target,
+            "the search has ended, but not everything was under control, so that it may not be \
+             exhaustive"
+                .to_owned(),
+        ),
+        (None, None) => {}
     }
     let tally = &course.tally;
     if tally.cut > 0 {

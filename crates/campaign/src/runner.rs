@@ -12,7 +12,9 @@ use raddle_abi::control::{Control, PlanEnd, stage};
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::{Carrier, Reexecution};
 use raddle_trace::decode;
-use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner, RunnerError};
+use raddle_trace::runner::{
+    Death, Outcome, PlanRequest, RawFinding, Runner, RunnerError, Searched,
+};
 
 use crate::watch::Watch;
 use crate::worker::Worker;
@@ -294,6 +296,7 @@ fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
         diverged: (header.diverged.load(Ordering::Relaxed) as usize).checked_sub(1),
         realised: after.realised.saturating_sub(before.realised),
         released: after.released.saturating_sub(before.released),
+        searched: Searched::from_word(header.searched.load(Ordering::Relaxed)),
         conditions: header.conditions.load(Ordering::Relaxed),
         stray_panics: after.stray_panics.saturating_sub(before.stray_panics),
         syscalls: decode::syscalls(&syscalls),

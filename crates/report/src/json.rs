@@ -57,6 +57,8 @@ enum Line<'a> {
         points: u64,
         cut: u64,
         threads: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exhaustive: Option<u32>,
         reexecution: &'a str,
         carrier: &'a str,
         hash: String,
@@ -202,6 +204,7 @@ impl<'a> Line<'a> {
             points: report.points,
             cut: report.cut,
             threads: report.threads,
+            exhaustive: report.exhaustive,
             reexecution: report.reexecution,
             carrier: report.carrier,
             hash: format!("{:016x}", report.hash),

@@ -95,6 +95,7 @@ fn tests() -> Vec<TestResult> {
         points: 50_000,
         cut: if name == "tests::publishes" { 990 } else { 0 },
         threads: 2,
+        exhaustive: None,
         reexecution: "snapshot",
         carrier: "fiber",
         hash: 0x0123_4567_89ab_cdef,

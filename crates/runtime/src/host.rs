@@ -212,6 +212,7 @@ fn run_plan() -> PlanEnd {
     let plan = unsafe { *(shared().at(PLAN_OFFSET) as *const Plan) };
     orders::take(&plan);
     control.plan_hash.store(0, Ordering::Relaxed);
+    control.searched.store(0, Ordering::Relaxed);
     control.end.store(PlanEnd::None as u32, Ordering::Relaxed);
     let mut mode = decided_mode(Reexecution::from_number(plan.reexecution));
     let mut index = 0;
@@ -261,6 +262,9 @@ fn run_plan() -> PlanEnd {
             control.reexecution.store(mode as u32, Ordering::Relaxed);
         }
         index += 1;
+        if orders::learn() {
+            return PlanEnd::Complete;
+        }
         let found = control.findings.load(Ordering::Relaxed) != before;
         if plan.stop_at_first != 0 && found && ended != End::Passed && ended != End::Exit(0) {
             return PlanEnd::Finding;

@@ -1,15 +1,16 @@
 //! What a plan asks for, taken out of the shared memory.
 
+use crate::own;
 use crate::shared::shared;
 use crate::world::world;
 use alloc::boxed::Box;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use raddle_abi::control::PLAN_OFFSET;
+use raddle_abi::control::{PLAN_OFFSET, searched};
 use raddle_abi::plan::{EventAnchor, Granularity, Plan, Rule, Switch, ThreadAnchor, oracles};
 use raddle_schedule::Recorded;
-use raddle_schedule::strategy::Strategy;
+use raddle_schedule::strategy::{Search, Strategy};
 
 /// What the plan asks for, unpacked.
 pub struct Orders {
@@ -33,6 +34,22 @@ pub struct Orders {
     pub plain_points: bool,
     /// Record events.
     pub record: bool,
+    /// What a plan has to have in common with this one to go on with its search.
+    course: Course,
+    /// Memory of strategies that learn, shared with forked children; 0 before it is needed.
+    log: usize,
+}
+
+/// Words of the memory of strategies that learn.
+const LOG_WORDS: usize = 1 << 20;
+
+/// Identifies a row of plans that are one search.
+struct Course {
+    strategy: String,
+    racy: Vec<u64>,
+    granularity: u32,
+    /// Seed of the execution that comes next.
+    seed: u64,
 }
 
 impl Orders {
@@ -49,6 +66,13 @@ impl Orders {
             granularity: Granularity::Sync,
             plain_points: false,
             record: false,
+            course: Course {
+                strategy: String::new(),
+                racy: Vec::new(),
+                granularity: 0,
+                seed: 0,
+            },
+            log: 0,
         }
     }
 }
@@ -84,15 +108,25 @@ pub fn take(plan: &Plan) {
         events: &events,
         rules: &rules,
     };
-    let strategy = match raddle_schedule::parse_recorded(&name, &recorded) {
-        Ok(strategy) => strategy,
-        Err(error) => panic!("strategy `{name}`: {error}"),
+    let course = Course {
+        strategy: name.clone(),
+        racy: racy.clone(),
+        granularity: plan.granularity,
+        seed: plan.seed,
+    };
+    let strategy = match world().orders.go_on(&course) {
+        Some(strategy) => strategy,
+        None => match raddle_schedule::parse_recorded(&name, &recorded) {
+            Ok(strategy) => share_log(strategy),
+            Err(error) => panic!("strategy `{name}`: {error}"),
+        },
     };
     if name == "replay" || !events.is_empty() {
         // Everything that a given schedule shows is wanted, each time.
         shared().family().known_count = 0;
     }
     let orders = &mut world().orders;
+    orders.course = course;
     orders.site_keys = strategy.needs_site_keys();
     orders.strategy = Some(strategy);
     orders.max_points = plan.max_points.max(1);
@@ -115,6 +149,51 @@ pub fn take(plan: &Plan) {
     crate::hooks::plain::set_racy(racy);
 }
 
+impl Orders {
+    /// The strategy of the last plan, if it learns and the next one goes on with its search.
+    fn go_on(&mut self, next: &Course) -> Option<Box<dyn Strategy>> {
+        let last = &self.course;
+        let is_same = last.strategy == next.strategy
+            && last.racy == next.racy
+            && last.granularity == next.granularity
+            && last.seed == next.seed;
+        self.strategy
+            .take_if(|strategy| is_same && strategy.log().is_some())
+    }
+}
+
+/// Gives a strategy that learns memory in which forked children can write for it.
+fn share_log(mut strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
+    if let Some(log) = strategy.log() {
+        let orders = &mut world().orders;
+        if orders.log == 0 {
+            orders.log = own::map_shared(LOG_WORDS * size_of::<u64>());
+        }
+        // SAFETY: mapped for this, with that many words; the strategy that had it is gone.
+        let words = unsafe { core::slice::from_raw_parts_mut(orders.log as *mut u64, LOG_WORDS) };
+        words[0] = 0;
+        log.share(words);
+    }
+    strategy
+}
+
+/// Lets the strategy learn from an execution, wherever it ran. True if it wants no more.
+pub fn learn() -> bool {
+    let orders = &mut world().orders;
+    orders.course.seed = orders.course.seed.wrapping_add(1);
+    let Some(strategy) = &mut orders.strategy else {
+        return false;
+    };
+    strategy.learn();
+    let word = match strategy.finished() {
+        None => searched::NOT_YET,
+        Some(Search::Complete { preemptions }) => preemptions + 1,
+        Some(Search::Partial) => searched::PARTLY,
+    };
+    shared().control().searched.store(word, Ordering::Relaxed);
+    word != searched::NOT_YET
+}
+
 /// Tells the strategy that the execution is over, and the tool how well it followed the plan.
 pub fn settle() {
     let Some(strategy) = &mut world().orders.strategy else {
@@ -129,6 +208,9 @@ pub fn settle() {
         control.realised.fetch_add(realised, Ordering::Relaxed);
         let released = u64::from(released);
         control.released.fetch_add(released, Ordering::Relaxed);
+    }
+    if world().execution.fair {
+        strategy.set_aside();
     }
     strategy.end();
 }

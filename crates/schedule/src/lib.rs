@@ -13,10 +13,13 @@ extern crate alloc;
 #[cfg(feature = "std")]
 pub mod anchor;
 mod directed;
+mod exhaustive;
+mod known;
 pub mod list;
 pub mod log;
 #[cfg(feature = "std")]
 pub mod minimise;
+mod partial_order;
 mod passes;
 mod pct;
 mod pos;

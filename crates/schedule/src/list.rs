@@ -1,6 +1,7 @@
 //! The strategies by name. `parse` understands one, or several joined by `+` that take turns.
 
 use crate::directed::Directed;
+use crate::exhaustive::{Exhaustive, MAX_PREEMPTIONS};
 use crate::pct::{MAX_DEPTH, Pct};
 use crate::pos::Pos;
 use crate::random::Random;
@@ -73,6 +74,15 @@ pub static ALL: &[Entry] = &[
         name: "pos",
         summary: "random priorities of operations, drawn anew where operations conflict",
         new: New::Plain(|_| Box::new(Pos::new())),
+    },
+    Entry {
+        name: "exhaustive",
+        summary: "everything that can happen with at most N preemptions",
+        new: New::Number {
+            range: (0, MAX_PREEMPTIONS),
+            default: 2,
+            new: |bound| Box::new(Exhaustive::new(bound)),
+        },
     },
     Entry {
         name: "round-robin",
@@ -228,8 +238,8 @@ mod tests {
 
     #[test]
     fn errors_say_what_to_write() {
-        let unknown = "there is no strategy `chaos`; choose from random, pct(N), pos, round-robin, \
-                       serial, replay, directed(S), or several joined by `+`";
+        let unknown = "there is no strategy `chaos`; choose from random, pct(N), pos, exhaustive(N), \
+                       round-robin, serial, replay, directed(S), or several joined by `+`";
         assert_eq!(error("chaos"), unknown);
         assert!(error("").starts_with("there is no strategy ``"));
         assert!(error("random+").starts_with("there is no strategy ``"));

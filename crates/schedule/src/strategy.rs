@@ -130,6 +130,18 @@ pub fn default_pick(view: &View<'_>) -> usize {
     }
 }
 
+/// What a search has covered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Everything that can happen with at most so many preemptions.
+    Complete {
+        /// The bound.
+        preemptions: u32,
+    },
+    /// Something was left out, for lack of room or because executions differed.
+    Partial,
+}
+
 /// Picks the thread to run next. One strategy serves many executions, one after the other.
 ///
 /// The runtime calls [`Strategy::pick`] at every scheduling point, also when the current thread
@@ -169,9 +181,8 @@ pub trait Strategy {
     /// process that begins executions, where the execution itself may have run in a child.
     fn learn(&mut self) {}
 
-    /// For a strategy that comes to an end: whether it has searched everything, once it has
-    /// nothing more to do.
-    fn is_finished(&self) -> Option<bool> {
+    /// For a strategy that comes to an end: what it has searched, once it has nothing more to do.
+    fn finished(&self) -> Option<Search> {
         None
     }
 

@@ -1,6 +1,6 @@
 //! What came out of a plan, before anything is explained.
 
-use raddle_abi::control::PlanEnd;
+use raddle_abi::control::{PlanEnd, searched};
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::{Carrier, Decision, Reexecution};
 use raddle_abi::record::RawEvent;
@@ -50,6 +50,8 @@ pub struct Outcome {
     pub realised: u64,
     /// Directed: times a thread was let go against the plan because nobody else could go on.
     pub released: u64,
+    /// What the strategy has searched, once it has nothing more to do.
+    pub searched: Option<Searched>,
     /// Bits of [`raddle_abi::control::conditions`].
     pub conditions: u32,
     /// Panics in threads that nobody joined.
@@ -83,10 +85,36 @@ impl Default for Outcome {
             diverged: None,
             realised: 0,
             released: 0,
+            searched: None,
             conditions: 0,
             stray_panics: 0,
             syscalls: Vec::new(),
             died: None,
+        }
+    }
+}
+
+/// How much a search that has ended has covered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Searched {
+    /// Everything that can happen with at most so many preemptions.
+    UpTo {
+        /// The bound.
+        preemptions: u32,
+    },
+    /// Not everything.
+    Partly,
+}
+
+impl Searched {
+    /// What a word of [`raddle_abi::control::searched`] means.
+    pub const fn from_word(word: u32) -> Option<Self> {
+        match word {
+            searched::NOT_YET => None,
+            searched::PARTLY => Some(Self::Partly),
+            bound => Some(Self::UpTo {
+                preemptions: bound - 1,
+            }),
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct TestResult {
     pub cut: u64,
     /// Largest number of threads at a time.
     pub threads: u32,
+    /// If everything was run that can happen with a number of preemptions: that number.
+    pub exhaustive: Option<u32>,
     /// How executions were repeated.
     pub reexecution: &'static str,
     /// What carried its threads.

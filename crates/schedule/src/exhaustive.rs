@@ -1,0 +1,302 @@
+//! Exhaustive search with a bound on preemptions: every execution in which a thread that could
+//! go on is made to wait at most N times, one per class of executions that cannot differ.
+//!
+//! After Musuvathi and Qadeer, "Iterative context bounding for systematic testing of
+//! multithreaded programs" (PLDI 2007), with their reduction: two beginnings of executions that
+//! order all conflicting operations in the same way lead to the same state, so what follows
+//! is searched once. Beginnings are told apart by a hash over that partial order, which is known
+//! for a step before it is made: no execution is run for a step that leads to a known state.
+//! Unlike sleep sets and persistent sets, this stays sound under a bound, because a state
+//! counts as known only if it was reached with as many preemptions to spare.
+//!
+//! Limits:
+//! 1. A thread that yields waits until somebody has written something, or nobody else can run:
+//!    spin loops are not unrolled.
+//! 2. Operations conflict if they touch the same 16 bytes and one of them writes. A longer
+//!    access counts with its first byte. What cannot be seen by address (sleeping, input and
+//!    output, starting threads) conflicts with everything of its kind.
+//! 3. States are known by 58 bits of hash.
+//!
+//! The search goes on over the executions of a plan. It does not depend on the seed. An
+//! execution may run in a forked child, so what it adds is written down in a [`Log`] that the
+//! parent reads in [`Strategy::learn`].
+
+use crate::known::Known;
+use crate::log::Log;
+use crate::partial_order::PartialOrder;
+use crate::strategy::{Search, Strategy, View, default_pick};
+use alloc::vec::Vec;
+
+/// Largest bound that makes sense: a state is stored with the preemptions to spare.
+pub const MAX_PREEMPTIONS: u32 = 60;
+
+/// See the module's description.
+pub struct Exhaustive {
+    bound: u32,
+    /// The choices that the next execution repeats, one per pick.
+    path: Vec<u16>,
+    /// Choices not made yet: pick and thread. The last one is made next.
+    open: Vec<(u32, u16)>,
+    known: Known,
+    log: Log,
+    is_finished: bool,
+    /// Something was not searched.
+    is_partial: bool,
+    /// The execution under way.
+    course: Course,
+}
+
+/// What is known of the execution under way.
+#[derive(Default)]
+struct Course {
+    order: PartialOrder,
+    pick: usize,
+    preemptions: u32,
+    /// All that follows is known.
+    is_known: bool,
+    /// Who has yielded since somebody wrote.
+    idle: Vec<bool>,
+}
+
+/// A thread that may run next.
+#[derive(Clone, Copy)]
+struct Turn {
+    thread: u16,
+    preempts: bool,
+}
+
+/// Words of the log. What they carry stands in the bits above [`TAG_BITS`].
+mod word {
+    /// A choice was made.
+    pub const CHOSEN: u64 = 0;
+    /// Another choice stays open at the pick before.
+    pub const OPEN: u64 = 1;
+    /// Something was not searched.
+    pub const PARTIAL: u64 = 2;
+    /// A state is known from now on: the next word is its entry.
+    pub const KNOWN: u64 = 3;
+}
+const TAG_BITS: u32 = 2;
+/// In place of the thread that ran last.
+const ANYBODY: u16 = u16::MAX;
+
+impl Exhaustive {
+    /// All executions with at most `bound` preemptions.
+    pub fn new(bound: u32) -> Self {
+        Self {
+            bound: bound.min(MAX_PREEMPTIONS),
+            path: Vec::new(),
+            open: Vec::new(),
+            known: Known::new(),
+            log: Log::new(),
+            is_finished: false,
+            is_partial: false,
+            course: Course::default(),
+        }
+    }
+
+    fn note(&mut self, tag: u64, value: u64) {
+        if !self.log.push(value << TAG_BITS | tag) {
+            self.is_partial = true;
+            self.course.is_known = true;
+        }
+    }
+
+    /// Calls `visit` for each thread that may run next, the default one first.
+    fn options(&self, view: &View<'_>, mut visit: impl FnMut(Turn)) {
+        let course = &self.course;
+        let is_idle = |thread: usize| course.idle.get(thread) == Some(&true);
+        let all_idle = view
+            .enabled
+            .iter()
+            .all(|&thread| is_idle(usize::from(thread)));
+        let default = default_pick(view);
+        if all_idle {
+            // Whoever waits for a change has looked; now time may pass. Nothing to choose.
+            visit(Turn {
+                thread: view.enabled_after(view.current) as u16,
+                preempts: false,
+            });
+            return;
+        }
+        let goes_on = view.current_enabled && !view.yielded && !is_idle(view.current);
+        let first = (!is_idle(default)).then_some(default as u16);
+        let others = view.enabled.iter().copied();
+        let others =
+            others.filter(|&thread| Some(thread) != first && !is_idle(usize::from(thread)));
+        for thread in first.into_iter().chain(others) {
+            visit(Turn {
+                thread,
+                preempts: goes_on && usize::from(thread) != view.current,
+            });
+        }
+    }
+
+    /// Beyond the path: picks an option that leads to an unknown state, and leaves the other
+    /// such options open.
+    fn explore(&mut self, view: &View<'_>) -> usize {
+        let mut options: Vec<Turn> = Vec::with_capacity(view.enabled.len());
+        self.options(view, |option| options.push(option));
+        let mut chosen = None;
+        for option in &options {
+            let spent = self.course.preemptions + u32::from(option.preempts);
+            if spent > self.bound {
+                continue;
+            }
+            let thread = usize::from(option.thread);
+            let state = self.course.order.after(thread, &view.pending[thread]);
+            if !self.is_new(state, option.thread, (self.bound - spent) as u8) {
+                continue;
+            }
+            match chosen {
+                None => chosen = Some(*option),
+                Some(_) => self.note(word::OPEN, u64::from(option.thread)),
+            }
+        }
+        let Some(chosen) = chosen else {
+            self.course.is_known = true;
+            return usize::from(options[0].thread);
+        };
+        self.note(word::CHOSEN, u64::from(chosen.thread));
+        usize::from(chosen.thread)
+    }
+
+    /// Whether a state in which `thread` ran last has not been searched with at least as many
+    /// preemptions to spare; it will be. One more to spare makes up for any other last thread.
+    fn is_new(&mut self, state: u64, thread: u16, spare: u8) -> bool {
+        if self.known.has(Known::entry(state, ANYBODY, spare + 1)) {
+            return false;
+        }
+        let entry = Known::entry(state, thread, spare);
+        let is_new = self.known.insert(entry);
+        if is_new {
+            self.note(word::KNOWN, 0);
+            self.log.push(entry);
+            let entry = Known::entry(state, ANYBODY, spare);
+            if self.known.insert(entry) {
+                self.note(word::KNOWN, 0);
+                self.log.push(entry);
+            }
+        }
+        is_new
+    }
+
+    fn repeat(&mut self, view: &View<'_>) -> usize {
+        let thread = usize::from(self.path[self.course.pick]);
+        if view.is_enabled(thread) {
+            return thread;
+        }
+        // The program does not do the same again.
+        self.note(word::PARTIAL, 0);
+        self.course.is_known = true;
+        default_pick(view)
+    }
+
+    /// Takes up what the log says.
+    fn absorb(&mut self) {
+        let mut index = 0;
+        while let Some(word) = self.log.get(index) {
+            index += 1;
+            let value = word >> TAG_BITS;
+            match word & ((1 << TAG_BITS) - 1) {
+                word::CHOSEN => self.path.push(value as u16),
+                word::OPEN => self.open.push((self.path.len() as u32, value as u16)),
+                word::KNOWN => {
+                    if let Some(entry) = self.log.get(index) {
+                        self.known.insert(entry);
+                    }
+                    index += 1;
+                }
+                _ => self.is_partial = true,
+            }
+        }
+        self.log.clear();
+    }
+
+    fn go_on(&mut self, view: &View<'_>, thread: usize) {
+        let mut preempts = false;
+        self.options(view, |option| {
+            preempts |= usize::from(option.thread) == thread && option.preempts;
+        });
+        let course = &mut self.course;
+        course.preemptions += u32::from(preempts);
+        course.pick += 1;
+        let pending = &view.pending[thread];
+        course.order.step(thread, pending);
+        if PartialOrder::is_write(pending) {
+            course.idle.clear();
+        }
+    }
+}
+
+impl Strategy for Exhaustive {
+    fn begin(&mut self, _seed: u64, _length: u64) {
+        // What an execution wrote that was broken off, to be run again, is what to repeat.
+        self.absorb();
+        self.course.order.clear();
+        self.course.idle.clear();
+        (self.course.pick, self.course.preemptions) = (0, 0);
+        self.course.is_known = self.is_finished;
+    }
+
+    fn thread_started(&mut self, _thread: usize, _parent: usize, _site_key: u64) {}
+
+    fn pick(&mut self, view: &View<'_>) -> usize {
+        if view.yielded {
+            let idle = &mut self.course.idle;
+            if idle.len() <= view.current {
+                idle.resize(view.current + 1, false);
+            }
+            idle[view.current] = true;
+        }
+        let picked = if self.course.is_known {
+            let mut first = None;
+            self.options(view, |option| first = first.or(Some(option.thread)));
+            first.map_or_else(|| default_pick(view), usize::from)
+        } else if self.course.pick < self.path.len() {
+            self.repeat(view)
+        } else {
+            self.explore(view)
+        };
+        self.go_on(view, picked);
+        picked
+    }
+
+    fn set_aside(&mut self) {
+        self.note(word::PARTIAL, 0);
+    }
+
+    fn learn(&mut self) {
+        self.absorb();
+        match self.open.pop() {
+            Some((pick, thread)) => {
+                self.path.truncate(pick as usize);
+                self.path.push(thread);
+            }
+            None => self.is_finished = true,
+        }
+    }
+
+    fn finished(&self) -> Option<Search> {
+        let search = match self.is_partial {
+            true => Search::Partial,
+            false => Search::Complete {
+                preemptions: self.bound,
+            },
+        };
+        self.is_finished.then_some(search)
+    }
+
+    fn log(&mut self) -> Option<&mut Log> {
+        Some(&mut self.log)
+    }
+
+    fn needs_site_keys(&self) -> bool {
+        // Every operation takes part in the order.
+        true
+    }
+}
+
+#[cfg(test)]
+#[path = "exhaustive_tests.rs"]
+mod tests;

@@ -1,0 +1,100 @@
+//! States that were reached, and with how many preemptions to spare: an open hash table of
+//! single words.
+
+use crate::rng::mix;
+use alloc::vec::Vec;
+
+/// Low bits of a word: 1 + preemptions to spare.
+const SPARE_BITS: u32 = 6;
+/// Most entries; beyond, states are searched again.
+const MOST: usize = 1 << 22;
+
+/// See the module's description.
+#[derive(Clone)]
+pub struct Known {
+    /// A power of two of words; 0 is free.
+    words: Vec<u64>,
+    count: usize,
+}
+
+impl Known {
+    /// None.
+    pub const fn new() -> Self {
+        Self {
+            words: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// The word for a state in which `thread` ran last.
+    pub fn entry(state: u64, thread: u16, spare: u8) -> u64 {
+        let hash = mix(state ^ mix(u64::from(thread)));
+        hash << SPARE_BITS | (u64::from(spare) + 1)
+    }
+
+    /// Whether a state was reached with at least as much to spare.
+    pub fn has(&self, entry: u64) -> bool {
+        !self.words.is_empty() && self.words[self.place(entry)] >= entry
+    }
+
+    /// Adds a state. False if it was reached before with at least as much to spare.
+    pub fn insert(&mut self, entry: u64) -> bool {
+        if self.words.len() < (self.count + 1) * 2 {
+            self.grow();
+        }
+        let place = self.place(entry);
+        let found = self.words[place];
+        // Of equal states, more to spare is the larger word.
+        if found >= entry {
+            return false;
+        }
+        if found == 0 {
+            if self.count == MOST {
+                return true;
+            }
+            self.count += 1;
+        }
+        self.words[place] = entry;
+        true
+    }
+
+    /// Where the state of `entry` is, or belongs.
+    fn place(&self, entry: u64) -> usize {
+        let mask = self.words.len() - 1;
+        let mut place = (entry >> SPARE_BITS) as usize & mask;
+        while self.words[place] != 0 && self.words[place] >> SPARE_BITS != entry >> SPARE_BITS {
+            place = (place + 1) & mask;
+        }
+        place
+    }
+
+    fn grow(&mut self) {
+        let size = (self.words.len() * 2).max(1024);
+        let old = core::mem::replace(&mut self.words, alloc::vec![0; size]);
+        for entry in old.into_iter().filter(|&entry| entry != 0) {
+            let place = self.place(entry);
+            self.words[place] = entry;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_new_once_or_with_more_to_spare() {
+        let mut known = Known::new();
+        for state in 0..5_000 {
+            assert!(known.insert(Known::entry(state, 1, 2)));
+        }
+        for state in 0..5_000 {
+            assert!(!known.insert(Known::entry(state, 1, 2)));
+            assert!(!known.insert(Known::entry(state, 1, 0)));
+            assert!(known.has(Known::entry(state, 1, 2)));
+            assert!(!known.has(Known::entry(state, 1, 3)));
+            assert!(known.insert(Known::entry(state, 1, 3)));
+            assert!(known.insert(Known::entry(state, 2, 2)));
+        }
+    }
+}
