@@ -20,6 +20,8 @@ pub struct Plan {
     pub max_points: u64,
     /// Estimated scheduling points per execution, for PCT; 0 takes the longest seen so far.
     pub length: u64,
+    /// Scheduling points of the longest execution that earlier workers have seen.
+    pub longest: u64,
     /// Bits of [`oracles`].
     pub oracles: u32,
     /// A number of [`Granularity`].

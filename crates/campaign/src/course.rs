@@ -73,6 +73,10 @@ impl Course {
         self.tally.executions += outcome.executions;
         self.tally.points += outcome.points;
         self.tally.cut += outcome.cut;
+        self.tally.longest = outcome
+            .length
+            .max(outcome.last_points)
+            .max(self.tally.longest);
         self.tally.threads = self.tally.threads.max(outcome.threads);
         self.conditions |= outcome.conditions;
         self.stray_panics += outcome.stray_panics;

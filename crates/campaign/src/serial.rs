@@ -30,14 +30,8 @@ pub(crate) struct SerialRuns {
     /// The first run differed, and is not counted.
     has_warmed_up: bool,
     sightings: Vec<RawFinding>,
-    settled: Option<Settled>,
-}
-
-/// That a test is worth exploring.
-#[derive(Clone, Copy)]
-struct Settled {
-    /// Whether all of its serial runs failed.
-    fails: bool,
+    /// The test is worth exploring.
+    is_settled: bool,
 }
 
 impl SerialRuns {
@@ -55,19 +49,14 @@ pub(crate) fn check(test: &mut TestRun<'_>) -> Ended<()> {
     let mut request = test.request("serial", 1);
     // How long the test is sets the limit for what follows.
     request.max_points = test.options().max_points.saturating_mul(LONGEST);
-    if let Some(settled) = test.course.serial.settled {
-        if !settled.fails {
-            // Strategies go by the longest execution that a worker has seen. A new worker
-            // has to see this one, else the turn in which a test is explored would matter.
-            test.plan(&request)?;
-        }
+    if test.course.serial.is_settled {
         return Ok(());
     }
     while test.course.serial.runs < RUNS {
         run(test, &request)?;
     }
-    let fails = settle(test)?;
-    test.course.serial.settled = Some(Settled { fails });
+    settle(test)?;
+    test.course.serial.is_settled = true;
     let sightings = std::mem::take(&mut test.course.serial.sightings);
     test.sighted(&sightings, &request);
     Ok(())
@@ -104,8 +93,8 @@ fn run(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
     Ok(())
 }
 
-/// What the serial runs say: whether the test fails in them, if it is still worth exploring.
-fn settle(test: &mut TestRun<'_>) -> Ended<bool> {
+/// What the serial runs say: `Ok` if the test is worth exploring.
+fn settle(test: &mut TestRun<'_>) -> Ended<()> {
     let serial = &test.course.serial;
     let first = serial.first.clone().unwrap_or_default();
     let failure = serial
@@ -131,7 +120,7 @@ fn settle(test: &mut TestRun<'_>) -> Ended<bool> {
     if test.course.tally.threads <= 1 {
         return Err(Verdict::SingleThreaded);
     }
-    Ok(fails)
+    Ok(())
 }
 
 fn differ(one: &Outcome, other: &Outcome) -> bool {

@@ -149,6 +149,9 @@ pub struct TestState {
     /// Scheduling points of a serial run.
     #[serde(default)]
     pub serial_points: u64,
+    /// Scheduling points of the longest execution so far: strategies go by it.
+    #[serde(default)]
+    pub longest: u64,
     /// Most threads.
     pub threads: u32,
     /// Hash over explored executions.

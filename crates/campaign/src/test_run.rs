@@ -118,6 +118,7 @@ impl TestRun<'_> {
             max_points: options
                 .max_points
                 .max(SLACK * self.course.tally.serial_points),
+            longest: self.course.tally.longest,
             oracles: oracles_of(options, self.target),
             granularity: options.granularity,
             reexecution: options.reexecution,

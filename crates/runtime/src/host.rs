@@ -211,6 +211,8 @@ fn run_plan() -> PlanEnd {
     // SAFETY: the tool wrote the plan before it incremented the sequence.
     let plan = unsafe { *(shared().at(PLAN_OFFSET) as *const Plan) };
     orders::take(&plan);
+    let family = shared().family();
+    family.longest = family.longest.max(plan.longest);
     control.plan_hash.store(0, Ordering::Relaxed);
     control.searched.store(0, Ordering::Relaxed);
     control.end.store(PlanEnd::None as u32, Ordering::Relaxed);

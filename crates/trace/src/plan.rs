@@ -19,6 +19,8 @@ pub struct PlanRequest {
     pub max_points: u64,
     /// Estimated points per execution; 0 takes the longest seen so far.
     pub length: u64,
+    /// Scheduling points of the longest execution that earlier workers have seen.
+    pub longest: u64,
     /// Bits of [`oracles`].
     pub oracles: u32,
     /// Where scheduling points stand.
@@ -49,6 +51,7 @@ impl Default for PlanRequest {
             executions: 1,
             max_points: 100_000,
             length: 0,
+            longest: 0,
             oracles: oracles::RACE | oracles::HEAP,
             granularity: Granularity::Racy,
             reexecution: Reexecution::Auto,
@@ -98,7 +101,13 @@ impl PlanRequest {
         }
         let mut bytes = Bytes(Vec::with_capacity(length));
         bytes.0.extend_from_slice(&strategy);
-        for number in [self.seed, self.executions, self.max_points, self.length] {
+        for number in [
+            self.seed,
+            self.executions,
+            self.max_points,
+            self.length,
+            self.longest,
+        ] {
             bytes.u64(number);
         }
         for number in [
