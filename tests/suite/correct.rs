@@ -27,7 +27,15 @@ fn nothing_is_reported_with_points_at_every_access() {
 #[test]
 fn nothing_is_reported_by_single_strategies() {
     let fixture = Fixture::example("correct");
-    for strategy in ["random", "pct(5)", "round-robin"] {
+    for strategy in [
+        "random",
+        "pct(5)",
+        "pos",
+        "surw",
+        "reads-from",
+        "exhaustive(1)",
+        "round-robin",
+    ] {
         fixture.check(&["test", "--strategy", strategy, "--executions", "50"], 0);
     }
 }

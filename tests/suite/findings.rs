@@ -74,7 +74,14 @@ fn panic_that_needs_one_preemption() {
 #[test]
 fn every_single_strategy_finds_the_lost_update() {
     let fixture = Fixture::example("lost-update");
-    for strategy in ["random", "pct(3)"] {
+    for strategy in [
+        "random",
+        "pct(3)",
+        "pos",
+        "surw",
+        "reads-from",
+        "exhaustive(1)",
+    ] {
         let run = fixture.check(&["test", "--strategy", strategy], 100);
         assert_eq!(run.finding().kind, "panic", "{strategy}");
     }

@@ -273,13 +273,7 @@ impl Directed {
             self.release(chosen);
             return chosen;
         }
-        let may_go_on = self.free.contains(&(view.current as u16));
-        self.base.pick(&View {
-            enabled: &self.free,
-            current_enabled: may_go_on,
-            yielded: view.yielded && may_go_on,
-            ..*view
-        })
+        self.base.pick(&view.among(&self.free))
     }
 }
 

@@ -24,6 +24,7 @@ mod passes;
 mod pct;
 mod pos;
 mod random;
+mod reads_from;
 mod replay;
 pub mod rng;
 mod round_robin;
@@ -35,6 +36,7 @@ mod serial;
 #[cfg(test)]
 mod simulator;
 pub mod strategy;
+mod surw;
 mod thread_names;
 mod turns;
 #[cfg(feature = "std")]

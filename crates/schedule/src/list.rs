@@ -5,10 +5,12 @@ use crate::exhaustive::{Exhaustive, MAX_PREEMPTIONS};
 use crate::pct::{MAX_DEPTH, Pct};
 use crate::pos::Pos;
 use crate::random::Random;
+use crate::reads_from::ReadsFrom;
 use crate::replay::Replay;
 use crate::round_robin::RoundRobin;
 use crate::serial::Serial;
 use crate::strategy::Strategy;
+use crate::surw::Surw;
 use crate::turns::Turns;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -74,6 +76,16 @@ pub static ALL: &[Entry] = &[
         name: "pos",
         summary: "random priorities of operations, drawn anew where operations conflict",
         new: New::Plain(|_| Box::new(Pos::new())),
+    },
+    Entry {
+        name: "surw",
+        summary: "every order of the operations on a shared object equally likely",
+        new: New::Plain(|_| Box::new(Surw::new())),
+    },
+    Entry {
+        name: "reads-from",
+        summary: "towards reads of writes that have not been seen yet",
+        new: New::Plain(|_| Box::new(ReadsFrom::new())),
     },
     Entry {
         name: "exhaustive",
@@ -238,8 +250,8 @@ mod tests {
 
     #[test]
     fn errors_say_what_to_write() {
-        let unknown = "there is no strategy `chaos`; choose from random, pct(N), pos, exhaustive(N), \
-                       round-robin, serial, replay, directed(S), or several joined by `+`";
+        let unknown = "there is no strategy `chaos`; choose from random, pct(N), pos, surw, reads-from, \
+                       exhaustive(N), round-robin, serial, replay, directed(S), or several joined by `+`";
         assert_eq!(error("chaos"), unknown);
         assert!(error("").starts_with("there is no strategy ``"));
         assert!(error("random+").starts_with("there is no strategy ``"));

@@ -83,6 +83,17 @@ impl View<'_> {
             .map_or(self.current, |&thread| usize::from(thread))
     }
 
+    /// The same, as if only these threads could run: some of the enabled ones, in ascending order.
+    pub fn among<'a>(&'a self, threads: &'a [u16]) -> View<'a> {
+        let current_enabled = threads.contains(&(self.current as u16));
+        View {
+            enabled: threads,
+            current_enabled,
+            yielded: self.yielded && current_enabled,
+            ..*self
+        }
+    }
+
     /// The first enabled thread after `thread` in numerical order, beginning again after the last.
     pub fn enabled_after(&self, thread: usize) -> usize {
         let next = self
