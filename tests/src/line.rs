@@ -69,6 +69,8 @@ pub struct FindingLine {
     pub schedule: String,
     /// Whether it was seen again in another process.
     pub confirmed: bool,
+    /// Executions until it was seen.
+    pub executions: u64,
 }
 
 impl FindingLine {

@@ -235,3 +235,20 @@ fn a_lock_that_was_freed_is_a_use_after_free() {
     let is_in_take = |place: &String| place == "freed.c:8" || place == "freed.c:9";
     assert!(places.iter().any(is_in_take), "{finding:#?}");
 }
+
+#[test]
+fn a_test_ends_with_as_many_findings_as_wanted() {
+    let fixture = built("cc", "crossed.c");
+    let run = fixture.check(&["test", "--max-findings", "1", "./prog"], 100);
+    let explored = run.test("./prog").executions;
+    assert!(explored < 1000, "{run:#?}");
+    assert!(run.finding().executions <= explored, "{run:#?}");
+    // What is ignored is not counted.
+    fs::write(
+        fixture.path().join("raddle.toml"),
+        "[[ignore]]\nkind = \"deadlock\"\nfunction = \"*\"\nreason = \"known\"\n",
+    )
+    .expect("a written file");
+    let run = fixture.check(&["test", "--max-findings", "1", "./prog"], 0);
+    assert!(run.test("./prog").executions >= 1000, "{run:#?}");
+}

@@ -5,6 +5,7 @@ mod bless;
 mod bugs;
 mod counts;
 mod demo;
+mod evaluate;
 mod lint;
 mod messages;
 mod programs;
@@ -60,6 +61,11 @@ enum Task {
         /// Names out of subjects/manifest.toml; all of them without any.
         names: Vec<String>,
     },
+    /// Measure the tool on programs with known bugs.
+    Evaluate {
+        #[command(subcommand)]
+        what: Evaluation,
+    },
     /// Run the tool on programs of the system's archive.
     Programs {
         /// Write the figures into the book.
@@ -82,6 +88,12 @@ enum Task {
     },
 }
 
+#[derive(Subcommand)]
+enum Evaluation {
+    /// How many schedules each strategy needs to the first sight of each bug.
+    Search(evaluate::Search),
+}
+
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Demo => demo::run(),
@@ -95,6 +107,9 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Lint => lint::run(),
         Task::Bugs { names } => bugs::run(&names),
+        Task::Evaluate {
+            what: Evaluation::Search(search),
+        } => evaluate::search(&search),
         Task::Programs { write } => programs::run(write),
         Task::Subjects {
             names,

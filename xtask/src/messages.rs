@@ -13,8 +13,12 @@ pub enum Message {
         id: String,
         /// Test that showed it.
         test: String,
+        /// What it is.
+        kind: String,
         /// One line.
         title: String,
+        /// Executions until it was seen.
+        executions: u64,
     },
     /// What came of one test.
     Test(TestMessage),

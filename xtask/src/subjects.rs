@@ -172,9 +172,9 @@ fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
     let (mut findings, mut reasons, mut summary) = (Vec::new(), Vec::new(), None);
     for message in messages::parse(&stdout)? {
         match message {
-            Message::Finding { id, test, title } => {
-                findings.push(format!("{id} in {test}: {title}"))
-            }
+            Message::Finding {
+                id, test, title, ..
+            } => findings.push(format!("{id} in {test}: {title}")),
             Message::Test(test) => {
                 let why = test
                     .why

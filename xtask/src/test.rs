@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use crate::counts::Counts;
 use crate::subjects::{self, Budget};
-use crate::{bugs, lint, programs, repository, setup, shell};
+use crate::{bugs, evaluate, lint, programs, repository, setup, shell};
 
 /// Runs everything, or what fits into twenty minutes on two cores from a clean clone.
 pub fn run(full: bool) -> Result<()> {
@@ -34,6 +34,10 @@ pub fn run(full: bool) -> Result<()> {
                     programs::check(counts, &tool)
                 });
             }
+            counts.steps(
+                "programs with known bugs and their correct twins",
+                |counts| evaluate::check(counts, &tool, full),
+            );
             counts.steps("known bugs of published crates", |counts| {
                 bugs::check(counts, &tool, full)
             });

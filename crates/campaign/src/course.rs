@@ -6,11 +6,11 @@ use raddle_abi::control::conditions;
 use raddle_abi::plan::{Carrier, Reexecution};
 use raddle_trace::runner::{Outcome, Searched};
 
-use crate::Verdict;
 use crate::explore::Batch;
 use crate::serial::SerialRuns;
 use crate::session::Session;
 use crate::store::TestState;
+use crate::{Options, Verdict};
 
 /// One test on its way through the campaign.
 pub(crate) struct Course {
@@ -117,12 +117,18 @@ impl Course {
         (self.tally.explored > 0, self.turns, points_left, self.index)
     }
 
+    /// Whether everything that was asked for is done.
+    pub fn is_done(&self, options: &Options) -> bool {
+        self.tally.explored >= options.executions
+            || self.tally.findings.len() as u64 >= options.max_findings
+            || self.searched.is_some()
+    }
+
     /// Whether more time would mean more executions.
     pub fn wants_more(&self, session: &Session<'_>) -> bool {
         self.tally.explored > 0
-            && self.tally.explored < session.options.executions
+            && !self.is_done(session.options)
             && !self.is_given_up
-            && self.searched.is_none()
             && !session.is_over()
     }
 

@@ -30,8 +30,7 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
         if test.course.tally.explored > 0 {
             test.allowance.explored();
         }
-        let is_done = test.course.tally.explored >= budget || test.course.searched.is_some();
-        if is_done || test.allowance.is_over() {
+        if test.course.is_done(test.session.options) || test.allowance.is_over() {
             break;
         }
         let size = test

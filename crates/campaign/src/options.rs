@@ -27,6 +27,8 @@ pub struct Options {
     pub seed: u64,
     /// Executions per test.
     pub executions: u64,
+    /// Findings after which a test is explored no further.
+    pub max_findings: u64,
     /// Time for all targets together.
     pub time: Duration,
     /// Worker processes at a time.
@@ -70,6 +72,7 @@ impl Default for Options {
             strategy: "random+pct(3)".to_owned(),
             seed: 0,
             executions: 1000,
+            max_findings: u64::MAX,
             time: Duration::from_secs(300),
             jobs: 1,
             granularity: Granularity::Racy,

@@ -87,16 +87,15 @@ impl TestRun<'_> {
     /// Takes up what an earlier run left, if this one continues it; its verdict, if there is
     /// nothing more to do.
     fn take_up(&mut self) -> Option<Verdict> {
-        let tally = &mut self.course.tally;
-        *tally = self.session.earlier(self.target, tally.build)?;
+        let build = self.course.tally.build;
+        self.course.tally = self.session.earlier(self.target, build)?;
+        let tally = &self.course.tally;
         let verdict = match tally.verdict.as_str() {
             "single-threaded" => Some(Verdict::SingleThreaded),
             "not testable" => Some(Verdict::NotTestable {
                 why: tally.why.clone(),
             }),
-            "explored" if tally.explored >= self.session.options.executions => {
-                Some(Verdict::Explored)
-            }
+            "explored" if self.course.is_done(self.session.options) => Some(Verdict::Explored),
             _ => None,
         };
         self.report_earlier();

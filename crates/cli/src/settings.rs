@@ -24,6 +24,9 @@ pub(crate) struct RunOptions {
     /// Executions per test [default: 1000]
     #[arg(long, value_name = "N", env = "RADDLE_EXECUTIONS", value_parser = clap::value_parser!(u64).range(1..))]
     pub executions: Option<u64>,
+    /// Findings after which a test is explored no further [default: no limit]
+    #[arg(long, value_name = "N", env = "RADDLE_MAX_FINDINGS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_findings: Option<u64>,
     /// Time for the whole command, like 90s or 5m [default: 5m]
     #[arg(long, value_name = "TIME", env = "RADDLE_TIME")]
     pub time: Option<Time>,
@@ -93,6 +96,7 @@ impl RunOptions {
             strategy: self.strategy.or(file.strategy),
             seed: self.seed.or(file.seed),
             executions: self.executions.or(file.executions),
+            max_findings: self.max_findings.or(file.max_findings),
             time: self.time.or(file.time),
             jobs: self.jobs.or(file.jobs),
             build_jobs: self.build_jobs.or(file.build_jobs),
@@ -120,6 +124,7 @@ impl RunOptions {
             strategy: strategy.unwrap_or(default.strategy),
             seed: self.seed.unwrap_or(default.seed),
             executions: self.executions.unwrap_or(default.executions),
+            max_findings: self.max_findings.unwrap_or(default.max_findings),
             time: self.time.map_or(default.time, |time| time.0),
             jobs: self.jobs.map_or_else(cores, |count| count.0),
             granularity: self.granularity.map_or(default.granularity, Into::into),

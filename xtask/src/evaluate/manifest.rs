@@ -1,0 +1,93 @@
+//! `subjects/search.toml`.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::repository;
+
+#[derive(Deserialize)]
+struct Manifest {
+    subject: Vec<Subject>,
+}
+
+/// A program with a bug, and its correct twin.
+#[derive(Deserialize)]
+pub struct Subject {
+    pub name: String,
+    /// File in `subjects/c`.
+    pub source: String,
+    /// Macros, as in `NAME=VALUE`.
+    #[serde(default)]
+    pub defines: Vec<String>,
+    /// Kinds of finding under which the bug counts as found.
+    pub kinds: Vec<String>,
+    /// Mean schedules to the first bug that others published, by strategy.
+    #[serde(default)]
+    pub published: BTreeMap<String, Published>,
+    /// Why our figures differ from these, if they do.
+    #[serde(default)]
+    pub remark: String,
+    /// Whether it belongs to the short tier.
+    #[serde(default)]
+    pub short: bool,
+}
+
+/// A figure of others.
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Published {
+    /// The mean.
+    Mean(f64),
+    /// In words, where there is no mean.
+    Words(String),
+}
+
+/// All subjects.
+pub fn read() -> Result<Vec<Subject>> {
+    let text = fs::read_to_string(repository::root().join("subjects/search.toml"))?;
+    let manifest: Manifest = toml::from_str(&text).context("subjects/search.toml")?;
+    Ok(manifest.subject)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::repository;
+
+    #[test]
+    fn every_subject_has_a_source_and_a_name_of_its_own() {
+        let subjects = read().unwrap();
+        let sources = repository::root().join("subjects/c");
+        for (index, subject) in subjects.iter().enumerate() {
+            assert!(
+                sources.join(&subject.source).is_file(),
+                "{}",
+                subject.source
+            );
+            let same = subjects[..index]
+                .iter()
+                .find(|other| other.name == subject.name);
+            assert!(same.is_none(), "{}", subject.name);
+        }
+    }
+
+    #[test]
+    fn every_source_has_a_subject_and_a_twin() {
+        let subjects = read().unwrap();
+        for entry in std::fs::read_dir(repository::root().join("subjects/c")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "c") {
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                assert!(
+                    subjects.iter().any(|subject| subject.source == name),
+                    "{name}"
+                );
+                let text = std::fs::read_to_string(&path).unwrap();
+                assert!(text.contains("FIXED"), "{name} has no twin");
+            }
+        }
+    }
+}
