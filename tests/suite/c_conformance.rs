@@ -1,6 +1,6 @@
 //! One C program per primitive: what it asserts holds under every schedule.
 
-use raddle_e2e::{Fixture, Tool};
+use raddle_e2e::{Fixture, Tool, seeds};
 
 const STRATEGIES: [&str; 2] = ["random", "pct(3)"];
 
@@ -16,6 +16,7 @@ fn holds(compiler: &str, source: &str) {
     let arguments = [compiler, standard].into_iter().chain(arguments);
     let ended = Tool::new(fixture.path(), arguments).run();
     assert!(ended.status.success(), "{ended:#?}");
+    let executions = seeds().max(250);
     for strategy in STRATEGIES {
         let hashes = ["fiber", "os"].map(|carrier| {
             let arguments = [
@@ -23,7 +24,7 @@ fn holds(compiler: &str, source: &str) {
                 "--seed",
                 "7",
                 "--executions",
-                "250",
+                &executions.to_string(),
                 "--strategy",
                 strategy,
                 "--carrier",
@@ -32,7 +33,7 @@ fn holds(compiler: &str, source: &str) {
             ];
             let run = fixture.check(&arguments, 0);
             assert_eq!(run.test("./prog").verdict, "explored", "{run:#?}");
-            assert!(run.summary().executions >= 250, "{run:#?}");
+            assert!(run.summary().executions >= executions, "{run:#?}");
             run.test("./prog").hash.clone()
         });
         // How far a child process is depends on real time.

@@ -1,5 +1,6 @@
 //! Set-up, demo, tests, benchmarks and checks of this repository: `cargo xtask <task>`.
 
+mod archive;
 mod bench;
 mod bless;
 mod bugs;

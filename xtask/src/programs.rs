@@ -1,4 +1,5 @@
-//! Runs the tool on programs of the system's archive, as they are: the runtime is preloaded.
+//! Runs the tool on programs of the system's archive: as they are, with the runtime preloaded, or
+//! built from their source packages with our compilers.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +11,7 @@ use serde::Deserialize;
 
 use crate::counts::Counts;
 use crate::messages::{self, Message, TestMessage};
-use crate::{repository, setup, shell};
+use crate::{archive, repository, setup, shell};
 
 #[derive(Deserialize)]
 struct Manifest {
@@ -22,6 +23,13 @@ struct Manifest {
 struct Program {
     /// The system's package that it is in.
     package: String,
+    /// The shell command that builds it from its source package, with our compilers as `CC` and
+    /// `CXX`; without one the program is taken as it is installed.
+    build: Option<String>,
+    /// Packages that it needs to be built.
+    #[serde(default)]
+    needs: Vec<String>,
+    /// The program, in the directory of its sources if it is built, and its arguments.
     command: Vec<String>,
     /// Lines of its input.
     lines: u32,
@@ -38,14 +46,19 @@ struct Figures {
 const EXECUTIONS: &str = "1000";
 const TIME: &str = "60s";
 
+/// What the table leaves open.
+const REMARKS: &str = include_str!("programs_remarks.md");
+
 /// Runs all programs and prints a table; with `write`, the table goes into the book.
 pub fn run(write: bool) -> Result<()> {
     let tool = setup::tool()?;
     let mut page = format!(
-        "# Programs of the system\n\nWritten by `cargo xtask programs --write` on {}: programs of Debian's archive, as they are, \
-         with the runtime\npreloaded, up to {EXECUTIONS} executions in {TIME} each. Afterwards \
-         what a last execution left was checked.\n\n\
-         | program | verdict | threads | executions | scheduling points | findings |\n|---|---|---|---|---|---|\n",
+        "# Programs of the system\n\nWritten by `cargo xtask programs --write` on {}: programs of \
+         Debian's archive, as they are with the\nruntime preloaded, or built from their source \
+         packages with `raddle cc` and `raddle c++`, up to {EXECUTIONS}\nexecutions in {TIME} \
+         each. Afterwards what a last execution left was checked.\n\n\
+         | program | | verdict | threads | executions | scheduling points | findings |\n\
+         |---|---|---|---|---|---|---|\n",
         shell::today()?
     );
     for program in manifest()? {
@@ -56,6 +69,7 @@ pub fn run(write: bool) -> Result<()> {
         let _ = writeln!(page, "{row}");
     }
     if write {
+        page.push_str(REMARKS);
         fs::write(repository::root().join("book/src/programs.md"), page)?;
     }
     Ok(())
@@ -90,8 +104,12 @@ fn row(program: &Program, figures: &Figures) -> String {
         true => "none".to_owned(),
         false => findings.join("; "),
     };
+    let how = match program.build {
+        Some(_) => "from source",
+        None => "preloaded",
+    };
     format!(
-        "| `{}` | {} | {} | {} | {} | {findings} |",
+        "| `{}` | {how} | {} | {} | {} | {} | {findings} |",
         program.command.join(" "),
         verdict.trim(),
         test.threads,
@@ -101,9 +119,11 @@ fn row(program: &Program, figures: &Figures) -> String {
 }
 
 fn explore(tool: &Path, program: &Program) -> Result<Figures> {
-    let name = &program.command[0];
-    let exe = find(name, &program.package)?;
-    let directory = repository::scratch("programs").join(name);
+    let exe = match &program.build {
+        Some(build) => built(tool, program, build)?,
+        None => archive::installed(&program.command[0], &program.package)?,
+    };
+    let directory = repository::scratch("programs").join(&program.package);
     if directory.exists() {
         fs::remove_dir_all(&directory)?;
     }
@@ -138,18 +158,23 @@ fn explore(tool: &Path, program: &Program) -> Result<Figures> {
     })
 }
 
-/// Where the program is; its package is installed if need be.
-fn find(name: &str, package: &str) -> Result<PathBuf> {
-    let look = || {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut places = std::env::split_paths(&path).map(|directory| directory.join(name));
-        places.find(|place| place.is_file())
-    };
-    if look().is_none() {
-        eprintln!("xtask: there is no {name}; installing the package {package}");
-        shell::run(Command::new("apt-get").args(["install", "-y", package]))?;
+/// Builds a program from its source package and returns where it is.
+fn built(tool: &Path, program: &Program, build: &str) -> Result<PathBuf> {
+    let needs: Vec<_> = program.needs.iter().map(String::as_str).collect();
+    if !needs.is_empty() {
+        archive::install(&needs)?;
     }
-    look().with_context(|| format!("there is no {name}: install {package} and try again"))
+    let sources = archive::source(&program.package)?;
+    let raddle = tool.with_file_name("raddle");
+    let compiler = |language| format!("{} {language}", raddle.display());
+    let mut command = Command::new("sh");
+    command.args(["-c", build]).current_dir(&sources);
+    command
+        .env("CC", compiler("cc"))
+        .env("CXX", compiler("c++"));
+    command.env("RADDLE_CACHE", repository::cache());
+    shell::run(&mut command).context("it does not build with our compilers")?;
+    Ok(sources.join(&program.command[0]))
 }
 
 /// Lines of digits in no order, the same each time.

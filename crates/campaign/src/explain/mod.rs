@@ -217,7 +217,8 @@ fn end_of(text: &str) -> String {
     lines[lines.len().saturating_sub(LINES)..].join("\n")
 }
 
-/// A stack for the report: the user's part of it, without what std does around threads and tests.
+/// A stack for the report: the user's part of it, without what std does around threads and tests,
+/// and from the call that panics on, without what std does to panic.
 fn stack_of(heading: String, thread: u16, located: &Located) -> Stack {
     let last = located
         .frames
@@ -227,6 +228,16 @@ fn stack_of(heading: String, thread: u16, located: &Located) -> Stack {
         Some(last) => &located.frames[..=last],
         None => &located.frames[..],
     };
+    let panics = |frame: &&Frame| {
+        let function = &frame.place.function;
+        let machinery = [
+            "panicking::",
+            "rust_begin_unwind",
+            "__rust_end_short_backtrace",
+        ];
+        frame.owner == paths::Owner::Std && machinery.iter().any(|part| function.contains(part))
+    };
+    let frames = &frames[frames.iter().take_while(panics).count()..];
     Stack {
         heading,
         thread: usize::from(thread),

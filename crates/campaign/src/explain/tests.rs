@@ -10,7 +10,7 @@ use raddle_trace::finding::{Finding, Place};
 use raddle_trace::runner::{RawFinding, RawRecording, RawStep, RawWait};
 
 use super::Explainer;
-use super::locate::Locator;
+use super::locate::{Located, Locator};
 use super::paths::Owner;
 use super::symbols::{Frame, Symbols};
 use crate::{Target, TargetKind};
@@ -340,6 +340,27 @@ fn a_lost_wake_up_is_the_cause() {
         "{}",
         finding.cause
     );
+}
+
+#[test]
+fn stacks_begin_at_the_call_that_panics() {
+    let std = |function| frame("std/src/x.rs", 1, function, Owner::Std);
+    let frames = vec![
+        std("std::panicking::panic_handler::{closure}"),
+        std("std::sys::backtrace::__rust_end_short_backtrace"),
+        std("__rustc::rust_begin_unwind"),
+        std("core::panicking::panic_fmt"),
+        std("core::option::unwrap_failed"),
+        frame("src/lib.rs", 7, "queue::pop", Owner::Workspace),
+        std("test::run_test"),
+    ];
+    let stack = super::stack_of(String::new(), 0, &Located { key: 0, frames });
+    let functions: Vec<_> = stack
+        .frames
+        .iter()
+        .map(|place| place.function.as_str())
+        .collect();
+    assert_eq!(functions, ["core::option::unwrap_failed", "queue::pop"]);
 }
 
 #[test]
