@@ -1,5 +1,5 @@
 //! Runs the tool on the test suites of published crates, which are downloaded by name and
-//! version and built with the lock files that they were published with. What came of each is
+//! version and built with the lock files that they were published with, if any. What came of each is
 //! kept in `subjects/results/suites`, and a page of the book shows all of them.
 
 use std::fmt::Write as _;
@@ -156,7 +156,10 @@ fn manifest() -> Result<Vec<Subject>> {
 /// Runs the tool on one crate.
 fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
     let directory = download(subject)?;
-    let mut command = shell::raddle(tool, &directory, ["test", "--locked"]);
+    let mut command = shell::raddle(tool, &directory, ["test"]);
+    if directory.join("Cargo.lock").is_file() {
+        command.arg("--locked");
+    }
     command.args(["--message-format", "json", "--executions"]);
     command.arg(budget.executions.to_string());
     command.args(["--time", &format!("{}s", budget.seconds)]);
