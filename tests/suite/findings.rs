@@ -72,6 +72,19 @@ fn panic_that_needs_one_preemption() {
 }
 
 #[test]
+fn race_on_the_stack_of_whoever_went_first_is_found_at_once() {
+    let fixture = Fixture::special("shared-stack");
+    let arguments = ["test", "--strategy", "serial", "--executions", "1"];
+    let run = fixture.check(&arguments, 100);
+    let finding = run.finding();
+    assert_eq!(finding.kind, "data-race");
+    let places = finding.places();
+    for line in ["src/lib.rs:14", "src/lib.rs:20"] {
+        assert!(places.iter().any(|place| place == line), "{finding:#?}");
+    }
+}
+
+#[test]
 fn every_single_strategy_finds_the_lost_update() {
     let fixture = Fixture::example("lost-update");
     for strategy in [

@@ -6,8 +6,34 @@
 //! Plain hooks *announce* an access before it happens. Atomic hooks *perform* the operation
 //! and return its result, so that the runtime may later return stale values.
 
-/// Name of the byte that decides whether hooks call the runtime.
+use core::sync::atomic::{AtomicU8, AtomicUsize};
+
+/// Name of the [`Gate`], whose flags decide whether hooks call the runtime.
 pub const FLAGS_SYMBOL: &str = "__raddle_flags";
+
+/// What inlined hooks look at. The runtime defines it, as [`FLAGS_SYMBOL`].
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Gate {
+    /// Bits of `FLAG_...`.
+    pub flags: AtomicU8,
+    /// Start of memory whose plain accesses nobody wants.
+    pub low: AtomicUsize,
+    /// Length of that memory.
+    pub len: AtomicUsize,
+}
+
+impl Gate {
+    /// Nothing is wanted.
+    pub const fn new() -> Self {
+        Self {
+            flags: AtomicU8::new(0),
+            low: AtomicUsize::new(0),
+            len: AtomicUsize::new(0),
+        }
+    }
+}
+
 /// Bit of the flags byte: a controlled execution runs; synchronisation is hooked.
 pub const FLAG_SYNC: u8 = 1;
 /// Bit of the flags byte: plain accesses are wanted too.

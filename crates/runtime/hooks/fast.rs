@@ -9,7 +9,8 @@
 #![no_std]
 
 use core::sync::atomic::{
-    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering,
+    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
+    Ordering,
 };
 
 /// As `raddle_abi::hooks::FLAG_SYNC`; this file is compiled without other crates.
@@ -21,11 +22,19 @@ const FLAG_CALLS: u8 = 4;
 /// As `raddle_abi::hooks::order::SEQ_CST`.
 const SEQ_CST: u32 = 7;
 
+/// As `raddle_abi::hooks::Gate`.
+#[repr(C)]
+struct Gate {
+    flags: AtomicU8,
+    low: AtomicUsize,
+    len: AtomicUsize,
+}
+
 /// A `raddle_abi::site::Site`, opaque here.
 type Site = *const u8;
 
 unsafe extern "C" {
-    static __raddle_flags: AtomicU8;
+    static __raddle_flags: Gate;
     static mut __raddle_at_site: Site;
     fn __raddle_slow_read(address: *const u8, len: u64, site: Site);
     fn __raddle_slow_write(address: *const u8, len: u64, site: Site);
@@ -61,12 +70,25 @@ unsafe extern "C" {
 #[inline(always)]
 fn wanted(flag: u8) -> bool {
     // SAFETY: the runtime defines the byte and it lives for ever.
-    unsafe { __raddle_flags.load(Ordering::Relaxed) & flag != 0 }
+    unsafe { __raddle_flags.flags.load(Ordering::Relaxed) & flag != 0 }
+}
+
+/// Whether a plain access is wanted: not where only this thread can touch the memory.
+#[inline(always)]
+fn plain_wanted(address: *const u8, len: u64) -> bool {
+    if !wanted(FLAG_PLAIN) {
+        return false;
+    }
+    // SAFETY: as above.
+    let gate = unsafe { &__raddle_flags };
+    let place = (address as usize).wrapping_sub(gate.low.load(Ordering::Relaxed));
+    // Nothing begins below that memory and reaches into it: there is no page.
+    place.wrapping_add(len as usize) > gate.len.load(Ordering::Relaxed)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __raddle_read(address: *const u8, len: u64, site: Site) {
-    if wanted(FLAG_PLAIN) {
+    if plain_wanted(address, len) {
         // SAFETY: the arguments are those of an instrumented load.
         unsafe { __raddle_slow_read(address, len, site) }
     }
@@ -74,7 +96,7 @@ extern "C" fn __raddle_read(address: *const u8, len: u64, site: Site) {
 
 #[unsafe(no_mangle)]
 extern "C" fn __raddle_write(address: *const u8, len: u64, site: Site) {
-    if wanted(FLAG_PLAIN) {
+    if plain_wanted(address, len) {
         // SAFETY: the arguments are those of an instrumented store.
         unsafe { __raddle_slow_write(address, len, site) }
     }

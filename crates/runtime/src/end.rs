@@ -17,6 +17,8 @@ pub enum End {
     NeedsFork,
     /// It started more threads than there are donors.
     MoreDonors,
+    /// What it showed about stacks is needed from its start.
+    Again,
     /// The program crashed: nothing in this process can be trusted any more.
     Crashed,
 }
@@ -32,6 +34,7 @@ impl End {
             End::NeedsFork => 5,
             End::MoreDonors => 6,
             End::Crashed => 7,
+            End::Again => 8,
             End::Exit(code) => 1 << 32 | u64::from(code),
         }
     }
@@ -45,6 +48,7 @@ impl End {
             4 => End::Cut,
             5 => End::NeedsFork,
             6 => End::MoreDonors,
+            8 => End::Again,
             number if number >> 32 == 1 => End::Exit(number as u32),
             _ => End::Crashed,
         }

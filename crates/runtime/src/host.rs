@@ -8,14 +8,14 @@ pub use crate::end::End;
 use crate::execution::Execution;
 use crate::global::Global;
 use crate::offsets;
-use crate::oracles::{deadlock, panic, race};
+use crate::oracles::{deadlock, panic, race, stacks};
 use crate::orders;
 use crate::record;
 use crate::shared::shared;
 use crate::snapshot;
 use crate::syscalls;
 use crate::thread::Thread;
-use crate::world::{arm, world};
+use crate::world::{arm, look_away_from, world};
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{PLAN_OFFSET, PlanEnd, conditions, stage, target};
 use raddle_abi::plan::{Carrier, Plan, Reexecution};
@@ -113,6 +113,7 @@ fn resume() -> End {
     let world = world();
     let thread = &world.execution.threads[world.execution.current];
     let (sp, fs, seat) = (thread.sp, thread.fs, thread.seat());
+    look_away_from(thread.private);
     syscalls::watch(true);
     arm();
     // SAFETY: the fiber was prepared or switched out.
@@ -244,6 +245,7 @@ fn run_plan() -> PlanEnd {
                 save_start();
                 continue;
             }
+            End::Again => continue,
             End::NeedsFork => {
                 mode = Reexecution::Fork;
                 control.reexecution.store(mode as u32, Ordering::Relaxed);
@@ -319,6 +321,14 @@ fn prepare(mode: Reexecution, seed: u64, length: u64) {
         let parent = usize::from(world.execution.threads[number].parent);
         if let Some(strategy) = &mut world.orders.strategy {
             strategy.thread_started(number, parent, 0);
+        }
+    }
+    // An execution that is broken off leaves its traces where only stacks are restored.
+    world.orders.private_stacks =
+        world.orders.watch && !world.orders.record && mode != Reexecution::Loop;
+    if world.orders.private_stacks {
+        for thread in &mut world.execution.threads {
+            thread.private = stacks::private_part(thread.stack);
         }
     }
     race::begin(world.execution.threads.len());

@@ -34,6 +34,10 @@ pub struct Orders {
     pub plain_points: bool,
     /// Record events.
     pub record: bool,
+    /// Plain accesses are for the oracles only.
+    pub only_watched: bool,
+    /// Leave out accesses to private parts of stacks (see [`crate::oracles::stacks`]).
+    pub private_stacks: bool,
     /// What a plan has to have in common with this one to go on with its search.
     course: Course,
     /// Memory of strategies that learn, shared with forked children; 0 before it is needed.
@@ -66,6 +70,8 @@ impl Orders {
             granularity: Granularity::Sync,
             plain_points: false,
             record: false,
+            only_watched: false,
+            private_stacks: false,
             course: Course {
                 strategy: String::new(),
                 racy: Vec::new(),
@@ -146,6 +152,7 @@ pub fn take(plan: &Plan) {
         Granularity::Access => true,
     };
     orders.record = plan.record != 0;
+    orders.only_watched = orders.watch && !orders.record && !orders.plain_points;
     crate::hooks::plain::set_racy(racy);
 }
 

@@ -13,8 +13,7 @@ use crate::oracles::{deadlock, livelock};
 use crate::record;
 use crate::shared::shared;
 use crate::thread::{State, Wait};
-use crate::world::{live, world};
-use alloc::vec::Vec;
+use crate::world::{live, look_away_from, world};
 use raddle_abi::plan::Decision;
 use raddle_abi::site::{Operation, SiteId};
 use raddle_schedule::strategy::{Pending, View, default_pick};
@@ -131,6 +130,11 @@ fn pick_and_switch(yielded: bool) {
             None => default,
         }
     };
+    // Where a thread simply goes on there is one test that a random walk makes hard to foresee.
+    if next == current && default == current {
+        execution.steps[current] += 1;
+        return record::pick(current, execution.pending[current].site);
+    }
     if next != default {
         shared().note_decision(Decision {
             from: current as u16,
@@ -171,6 +175,7 @@ fn switch_to(next: usize) {
     execution.current = next;
     let save: *mut usize = &mut execution.threads[current].sp;
     let target = &execution.threads[next];
+    look_away_from(target.private);
     // SAFETY: `target` was saved by a switch, or prepared at its creation. `threads` may move
     // while other fibers run, but `save` is written before anything else happens.
     unsafe { carrier::switch(save, target.sp, target.fs, target.seat()) };
@@ -240,18 +245,17 @@ pub fn wake(number: usize) {
 /// Wakes up to `count` threads that wait on `object` with one of `bits`, first come, first
 /// served. Returns how many.
 pub fn wake_waiters(operation: Operation, object: usize, count: u32, bits: u32) -> u32 {
-    let execution = &world().execution;
-    let chosen: Vec<usize> = execution
-        .queue(object)
-        .filter(|number| {
+    let mut woken = 0;
+    while woken < count {
+        let execution = &mut world().execution;
+        let first = execution.queue(object).find(|number| {
             let wait = &execution.threads[*number].wait;
             wait.operation == operation && wait.bits & bits != 0
-        })
-        .take(count as usize)
-        .collect();
-    for number in &chosen {
-        wake(*number);
-        world().execution.threads[*number].woken_by = object;
+        });
+        let Some(number) = first else { break };
+        wake(number);
+        world().execution.threads[number].woken_by = object;
+        woken += 1;
     }
-    chosen.len() as u32
+    woken
 }

@@ -2,6 +2,7 @@
 
 use crate::arch::{self, nr};
 use crate::global::Global;
+use crate::oracles::stacks;
 use crate::own;
 use core::sync::atomic::Ordering;
 use raddle_abi::ABI_VERSION;
@@ -18,6 +19,8 @@ pub struct Family {
     pub longest: u64,
     /// First word of the test function's result when it passes.
     pub passing_value: Option<u64>,
+    /// Which parts of stacks several threads touch.
+    pub stacks: stacks::Known,
     /// Keys of findings already reported, so that each is written down once.
     pub known: [u64; KNOWN],
     /// Number of entries of `known`.

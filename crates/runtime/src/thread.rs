@@ -140,6 +140,8 @@ pub struct Thread {
     pub fs: usize,
     /// Its stack, from lowest address to highest.
     pub stack: (usize, usize),
+    /// The part of it that needs no look: start and length.
+    pub private: (usize, usize),
     /// Whether it can run.
     pub state: State,
     /// What it waits for, if blocked.
@@ -215,6 +217,7 @@ impl Thread {
             sp: 0,
             fs: 0,
             stack: (0, 0),
+            private: (0, 0),
             state: State::Ready,
             wait: Wait::NONE,
             timed_out: false,

@@ -3,12 +3,12 @@
 use crate::execution::Execution;
 use crate::global::Global;
 use crate::orders::Orders;
-use core::sync::atomic::{AtomicU8, Ordering};
-use raddle_abi::hooks::{FLAG_PLAIN, FLAG_SYNC};
+use core::sync::atomic::Ordering;
+use raddle_abi::hooks::{FLAG_PLAIN, FLAG_SYNC, Gate};
 
-/// The byte that inlined hooks test.
+/// What inlined hooks look at.
 #[cfg_attr(raddle_cdylib, unsafe(export_name = "__raddle_flags"))]
-pub static FLAGS: AtomicU8 = AtomicU8::new(0);
+pub static GATE: Gate = Gate::new();
 
 /// Site of the call that is about to be made, as the `AT` hook stored it.
 #[cfg_attr(raddle_cdylib, unsafe(export_name = "__raddle_at_site"))]
@@ -65,7 +65,20 @@ pub fn arm() {
             flags |= FLAG_PLAIN;
         }
     }
-    FLAGS.store(flags, Ordering::Relaxed);
+    GATE.flags.store(flags, Ordering::Relaxed);
+}
+
+/// Tells the hooks which memory the thread that is about to run has for itself.
+#[inline(always)]
+pub fn look_away_from(private: (usize, usize)) {
+    // A site that is a scheduling point is one wherever it touches.
+    let len = if world().orders.plain_points {
+        0
+    } else {
+        private.1
+    };
+    GATE.low.store(private.0, Ordering::Relaxed);
+    GATE.len.store(len, Ordering::Relaxed);
 }
 
 /// Runs `section` with hooks off: libc holds a lock, or a signal handler runs.

@@ -55,11 +55,13 @@ pub struct View<'a> {
 impl View<'_> {
     /// Whether the current thread may simply go on: it can run, and has not yielded while
     /// somebody else could run.
+    #[inline]
     pub fn may_continue(&self) -> bool {
         self.current_enabled && !(self.yielded && self.enabled.len() > 1)
     }
 
     /// Number of threads that a strategy may choose from (see [`View::candidate`]).
+    #[inline]
     pub fn candidates(&self) -> usize {
         if self.current_enabled && !self.may_continue() {
             self.enabled.len() - 1
@@ -70,6 +72,7 @@ impl View<'_> {
 
     /// The `index`-th of the threads to choose from: the enabled ones, without the current one
     /// if it yields to others. An index out of range gives the last of them.
+    #[inline]
     pub fn candidate(&self, index: usize) -> usize {
         let mut index = index.min(self.candidates().saturating_sub(1));
         if self.current_enabled && !self.may_continue() {
@@ -95,6 +98,7 @@ impl View<'_> {
     }
 
     /// The first enabled thread after `thread` in numerical order, beginning again after the last.
+    #[inline]
     pub fn enabled_after(&self, thread: usize) -> usize {
         let next = self
             .enabled
@@ -106,6 +110,7 @@ impl View<'_> {
     }
 
     /// Key of the site before which `thread` stands, or 0.
+    #[inline]
     pub fn site_key(&self, thread: usize) -> u64 {
         self.pending
             .get(thread)
@@ -113,6 +118,7 @@ impl View<'_> {
     }
 
     /// Whether `thread` can run.
+    #[inline]
     pub fn is_enabled(&self, thread: usize) -> bool {
         self.enabled
             .binary_search_by(|&enabled| usize::from(enabled).cmp(&thread))
@@ -129,6 +135,7 @@ impl View<'_> {
 ///
 /// The runtime notes down a decision exactly where a strategy picks another thread than this,
 /// and replay applies this rule between the decisions, so both have to share it.
+#[inline]
 pub fn default_pick(view: &View<'_>) -> usize {
     if !view.current_enabled {
         view.enabled

@@ -2,12 +2,23 @@
 //! can run without the real one. With `STUB_ON` set, hooks call it.
 
 use std::ffi::c_char;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 #[unsafe(no_mangle)]
-pub static __raddle_flags: AtomicU8 = AtomicU8::new(0);
+pub static __raddle_flags: Gate = Gate {
+    flags: AtomicU8::new(0),
+    low: AtomicUsize::new(0),
+    len: AtomicUsize::new(0),
+};
 #[unsafe(no_mangle)]
 pub static mut __raddle_at_site: *const Site = std::ptr::null();
+
+#[repr(C)]
+pub struct Gate {
+    flags: AtomicU8,
+    low: AtomicUsize,
+    len: AtomicUsize,
+}
 
 #[repr(C)]
 pub struct Site {
@@ -39,7 +50,7 @@ fn say(text: String) {
 }
 
 extern "C" fn end() {
-    __raddle_flags.store(0, SeqCst);
+    __raddle_flags.flags.store(0, SeqCst);
     for (name, count) in NAMES.iter().zip(&COUNTS) {
         say(format!("stub: {name} {}", count.load(SeqCst)));
     }
@@ -52,7 +63,7 @@ static START: extern "C" fn() = start;
 extern "C" fn start() {
     if std::env::var_os("STUB_ON").is_some() {
         unsafe { atexit(end) };
-        __raddle_flags.store(3, SeqCst);
+        __raddle_flags.flags.store(3, SeqCst);
     }
 }
 

@@ -3,7 +3,7 @@
 //! The order is: scheduling point, operation, oracles, record. Nothing else runs between the
 //! point and the operation, so the operation is atomic by construction.
 
-use super::{id, is_point, is_watched, note_site, watch};
+use super::{id, is_watched, may_be_point, note_site, watch};
 use crate::oracles::race;
 use crate::oracles::shadow::access;
 use crate::record;
@@ -42,13 +42,13 @@ unsafe fn set(address: usize, size: u32, value: u64) {
 
 #[inline(always)]
 fn sync_point(operation: Operation, write: bool, address: usize, site: *const Site) {
-    note_site(site);
-    if !is_point(site) {
+    let execution = &mut world().execution;
+    let thread = &mut execution.threads[execution.current];
+    thread.site = id(site);
+    if !may_be_point(thread, site) {
         return;
     }
-    let execution = &world().execution;
-    let spin = execution.threads[execution.current].spin;
-    if spin.spins(id(site), address) {
+    if thread.spin.spins(id(site), address) {
         scheduler::yield_now(id(site));
     } else {
         scheduler::point(operation, write, address, id(site));
@@ -140,16 +140,24 @@ fn sign_extend(value: u64, size: u32) -> i64 {
     (value << unused) as i64 >> unused
 }
 
-/// The value that a read-modify-write writes.
+/// The value that a read-modify-write writes. The usual operations are chosen without a jump:
+/// which thread comes next, and what it does, is hard to foresee.
 #[inline(always)]
 fn combine(op: u32, old: u64, value: u64, size: u32) -> u64 {
+    if op > rmw::SUB {
+        return combine_rarely(op, old, value, size);
+    }
+    let subtracts = u64::from(op == rmw::SUB);
+    let kept = u64::from(op == rmw::XCHG).wrapping_sub(1) & old;
+    kept.wrapping_add((value ^ subtracts.wrapping_neg()).wrapping_add(subtracts))
+}
+
+#[inline(never)]
+fn combine_rarely(op: u32, old: u64, value: u64, size: u32) -> u64 {
     let signed = || (sign_extend(old, size), sign_extend(value, size));
     let unused = 64 - 8 * size;
     let unsigned = || (old << unused >> unused, value << unused >> unused);
     match op {
-        rmw::XCHG => value,
-        rmw::ADD => old.wrapping_add(value),
-        rmw::SUB => old.wrapping_sub(value),
         rmw::AND => old & value,
         rmw::NAND => !(old & value),
         rmw::OR => old | value,

@@ -5,6 +5,7 @@ pub mod control;
 pub mod plain;
 
 use crate::oracles::{heap, race};
+use crate::thread::Thread;
 use crate::world::world;
 use raddle_abi::site::{Operation, Site, SiteId, flags};
 
@@ -18,9 +19,15 @@ fn id(site: *const Site) -> SiteId {
 #[inline(always)]
 fn is_point(site: *const Site) -> bool {
     let execution = &world().execution;
+    may_be_point(&execution.threads[execution.current], site)
+}
+
+/// As [`is_point`], for the running thread.
+#[inline(always)]
+fn may_be_point(thread: &Thread, site: *const Site) -> bool {
     // SAFETY: hooks pass records of the program's image.
     let quiet = !site.is_null() && unsafe { (*site).flags } & flags::QUIET != 0;
-    execution.threads[execution.current].user_depth > 0 && !quiet
+    thread.user_depth > 0 && !quiet
 }
 
 /// Whether the oracles look at the running thread.

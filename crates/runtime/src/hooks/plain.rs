@@ -19,14 +19,31 @@ pub fn set_racy(mut keys: Vec<u64>) {
 }
 
 #[inline(always)]
-fn plain(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
-    note_site(site);
-    let operation = match (write, kind & access::VOLATILE != 0) {
+fn operation(write: bool, kind: u8) -> Operation {
+    match (write, kind & access::VOLATILE != 0) {
         (false, false) => Operation::Read,
         (true, false) => Operation::Write,
         (false, true) => Operation::VolatileRead,
         (true, true) => Operation::VolatileWrite,
-    };
+    }
+}
+
+#[inline(always)]
+fn plain(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
+    if !world().orders.only_watched {
+        return plain_fully(address, len, write, kind, site);
+    }
+    note_site(site);
+    if is_watched() && !is_private(address, len) {
+        watch(operation(write, kind), address, len, kind, site);
+    }
+}
+
+/// Also where plain accesses are scheduling points, or recorded.
+#[inline(never)]
+fn plain_fully(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
+    note_site(site);
+    let operation = operation(write, kind);
     let wanted = match world().orders.granularity {
         Granularity::Sync => false,
         Granularity::Racy => {
@@ -37,10 +54,19 @@ fn plain(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
     if wanted && is_point(site) {
         scheduler::point(operation, write, address, id(site));
     }
-    if is_watched() {
+    if is_watched() && !is_private(address, len) {
         watch(operation, address, len, kind, site);
     }
     record::event(operation, address as u64, 0, len as u32, 0, id(site));
+}
+
+/// Whether only the running thread can touch these bytes.
+#[inline(always)]
+fn is_private(address: usize, len: usize) -> bool {
+    let execution = &world().execution;
+    let (low, part) = execution.threads[execution.current].private;
+    // What begins below a stack and reaches into it has no page to begin in.
+    address.wrapping_sub(low).wrapping_add(len) <= part
 }
 
 fn on_own_stack(address: usize) -> bool {

@@ -4,7 +4,7 @@ use super::{keys, mutex, process, real};
 use crate::arch::{self, errno::EAGAIN};
 use crate::donor;
 use crate::host::{self, End};
-use crate::oracles::race;
+use crate::oracles::{race, stacks};
 use crate::record;
 use crate::scheduler::{self, site_key};
 use crate::shared::shared;
@@ -77,6 +77,9 @@ pub unsafe extern "C" fn pthread_create(
     thread.pthread = loan.pthread;
     thread.donor = loan.donor;
     thread.stack = loan.stack;
+    if world().orders.private_stacks {
+        thread.private = stacks::private_part(loan.stack);
+    }
     thread.start = start;
     thread.argument = argument as usize;
     thread.detached = detached;

@@ -12,6 +12,7 @@ pub mod livelock;
 pub mod panic;
 pub mod race;
 pub mod shadow;
+pub mod stacks;
 
 /// A key for a finding within one campaign: kind and sites.
 pub fn key(kind: raddle_abi::finding::Kind, a: u64, b: u64) -> u64 {

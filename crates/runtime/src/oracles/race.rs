@@ -5,7 +5,8 @@
 //! not looked at (std's own locks there would order threads by accident).
 
 use super::clocks::Clocks;
-use super::shadow::{Earlier, Shadow, access};
+use super::shadow::{Shadow, access};
+use super::stacks;
 use crate::findings::Record;
 use crate::global::Global;
 use crate::scheduler::site_key;
@@ -114,10 +115,7 @@ pub fn store(address: usize, order: u32) {
 /// An atomic read-modify-write.
 #[inline(always)]
 pub fn modify(address: usize, order: u32) {
-    let clocks = &mut DETECTOR.get().clocks;
-    let slot = running_slot();
-    clocks.load(slot, address, order);
-    clocks.modify(slot, address, order);
+    DETECTOR.get().clocks.modify(running_slot(), address, order);
 }
 
 /// A fence.
@@ -136,16 +134,33 @@ pub fn forget(address: usize, len: usize) {
 /// An access by the running thread.
 #[inline(always)]
 pub fn access(address: usize, len: usize, kind: u8, site: SiteId) {
+    if stacks::contains(address) {
+        return access_fully(address, len, kind, site);
+    }
+    let detector = DETECTOR.get();
+    let (clocks, slot) = (&detector.clocks, running_slot());
+    match detector.shadow.note(clocks, slot, address, len, kind, site) {
+        Some(false) => {}
+        Some(true) => report(address, len, kind, site),
+        None => access_fully(address, len, kind, site),
+    }
+}
+
+#[inline(never)]
+fn access_fully(address: usize, len: usize, kind: u8, site: SiteId) {
     if len == 0 {
         return;
     }
+    if stacks::contains(address) && world().orders.private_stacks {
+        stacks::touched(address);
+    }
     let detector = DETECTOR.get();
-    if let Some(earlier) =
-        detector
-            .shadow
-            .access(&detector.clocks, running_slot(), address, len, kind, site)
+    let (clocks, slot) = (&detector.clocks, running_slot());
+    if detector
+        .shadow
+        .access(clocks, slot, address, len, kind, site)
     {
-        report(earlier, address, len, kind, site);
+        report(address, len, kind, site);
     }
 }
 
@@ -174,7 +189,10 @@ fn operation(kind: u8) -> Operation {
 
 #[cold]
 #[inline(never)]
-fn report(earlier: Earlier, address: usize, len: usize, kind: u8, site: SiteId) {
+fn report(address: usize, len: usize, kind: u8, site: SiteId) {
+    let Some(earlier) = DETECTOR.get().shadow.take_found() else {
+        return;
+    };
     let world = world();
     let volatile = (kind | earlier.kind) & access::VOLATILE != 0;
     if DETECTOR.get().clocks.exhausted

@@ -44,6 +44,18 @@ const THREAD: u32 = 32;
 const MASK: u32 = 44;
 const KIND: u32 = 52;
 
+/// Execution and present time of a clock slot.
+#[inline(always)]
+fn stamp(clocks: &Clocks, slot: usize) -> u64 {
+    u64::from(clocks.run()) | u64::from(clocks.time(slot)) << 32
+}
+
+/// All that is known of an access but the bytes.
+#[inline(always)]
+fn describe(slot: usize, kind: u8, site: SiteId) -> u64 {
+    u64::from(site) | (slot as u64) << THREAD | u64::from(kind) << KIND
+}
+
 /// An access found in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Earlier {
@@ -63,12 +75,18 @@ pub struct Earlier {
 pub struct Shadow {
     base: usize,
     turn: usize,
+    /// The first race of the access under way.
+    found: Option<Earlier>,
 }
 
 impl Shadow {
     /// Without memory yet.
     pub const fn new() -> Self {
-        Self { base: 0, turn: 0 }
+        Self {
+            base: 0,
+            turn: 0,
+            found: None,
+        }
     }
 
     /// Maps memory.
@@ -81,8 +99,39 @@ impl Shadow {
         (self.base + (address & ADDRESS_MASK & !7) * 8) as *mut Cell
     }
 
-    /// Notes an access of `len` bytes and returns one earlier access it races with, if any.
+    /// Notes an access that stays within one cell. `None` if it does not, true if it races with
+    /// an earlier one, which [`Shadow::take_found`] then tells.
     #[inline(always)]
+    pub fn note(
+        &mut self,
+        clocks: &Clocks,
+        slot: usize,
+        address: usize,
+        len: usize,
+        kind: u8,
+        site: SiteId,
+    ) -> Option<bool> {
+        let offset = address & 7;
+        // Also if there are no bytes.
+        if len.wrapping_sub(1) >= 8 - offset {
+            return None;
+        }
+        let mask = (0xffu64 >> (8 - len)) << offset;
+        let stamp = stamp(clocks, slot);
+        let what = describe(slot, kind, site) | mask << MASK;
+        Some(if kind & access::ATOMIC != 0 {
+            self.check_atomic(clocks, address & !7, stamp, what)
+        } else {
+            self.check(clocks, address & !7, stamp, what)
+        })
+    }
+
+    /// What the last access that races does so with.
+    pub fn take_found(&mut self) -> Option<Earlier> {
+        self.found.take()
+    }
+
+    /// Notes an access of any length, as [`Shadow::note`].
     pub fn access(
         &mut self,
         clocks: &Clocks,
@@ -91,29 +140,23 @@ impl Shadow {
         len: usize,
         kind: u8,
         site: SiteId,
-    ) -> Option<Earlier> {
-        let stamp = u64::from(clocks.run()) | u64::from(clocks.time(slot)) << 32;
-        let what = u64::from(site) | (slot as u64) << THREAD | u64::from(kind) << KIND;
-        let offset = address & 7;
-        if offset + len <= 8 {
-            let mask = ((1u64 << len) - 1) << offset;
-            return self.check(clocks, address & !7, stamp, what | mask << MASK);
-        }
+    ) -> bool {
+        let stamp = stamp(clocks, slot);
+        let what = describe(slot, kind, site);
         if kind & access::FREE != 0 && len > LARGE {
             return self.free_large(clocks, address, len, stamp, what);
         }
-        let mut race = None;
+        let mut races = false;
         let end = address + len;
         let mut cell = address & !7;
         while cell < end {
             let low = address.saturating_sub(cell);
             let high = (end - cell).min(8);
             let mask = (0xffu64 << low) & (0xff >> (8 - high));
-            let found = self.check(clocks, cell, stamp, what | mask << MASK);
-            race = race.or(found);
+            races |= self.check(clocks, cell, stamp, what | mask << MASK);
             cell += 8;
         }
-        race
+        races
     }
 
     /// A free that counts as a write where this execution has touched the block.
@@ -125,17 +168,17 @@ impl Shadow {
         len: usize,
         stamp: u64,
         what: u64,
-    ) -> Option<Earlier> {
-        let mut race = None;
+    ) -> bool {
         let what = what | 0xff << MASK;
+        let mut races = false;
         self.each_in_memory(address, len, |shadow, cell| {
             // SAFETY: the shadow covers every address.
             let first = unsafe { (*shadow.cell(cell)).0[0] };
             if first.stamp as u32 == stamp as u32 {
-                race = race.or(shadow.check(clocks, cell, stamp, what));
+                races |= shadow.check(clocks, cell, stamp, what);
             }
         });
-        race
+        races
     }
 
     /// Calls `visit` for the cells of a range whose pages exist: the others are zero, and
@@ -175,19 +218,50 @@ impl Shadow {
         }
     }
 
+    /// Notes an access to one cell. True if it races with an earlier one, which is then in
+    /// [`Shadow::found`] unless that holds another already.
     #[inline(always)]
-    fn check(&mut self, clocks: &Clocks, address: usize, stamp: u64, what: u64) -> Option<Earlier> {
+    fn check(&mut self, clocks: &Clocks, address: usize, stamp: u64, what: u64) -> bool {
         let cell = self.cell(address);
         // SAFETY: the shadow covers every address.
-        let first = unsafe { (*cell).0[0] };
-        // The same thread did the same to the same bytes since its last release.
-        if first.stamp == stamp && first.what >> 32 == what >> 32 {
-            // The latest of them is the one to show.
-            // SAFETY: the shadow covers every address.
-            unsafe { (*cell).0[0].what = what };
-            return None;
+        let first = unsafe { &mut (*cell).0[0] };
+        // The same thread did the same to the same bytes since its last release, or nobody did
+        // anything: slots fill up in order.
+        let same = first.stamp == stamp && first.what >> 32 == what >> 32;
+        if same || first.stamp as u32 != stamp as u32 {
+            // Of several equal ones the latest is the one to show.
+            *first = Slot { stamp, what };
+            return false;
         }
         self.check_slots(clocks, cell, address, stamp, what)
+    }
+
+    /// As [`Shadow::check`], for an atomic access: atomic ones are never in conflict, and each
+    /// thread's last one of a kind takes the place of the one before.
+    #[inline(never)]
+    fn check_atomic(&mut self, clocks: &Clocks, address: usize, stamp: u64, what: u64) -> bool {
+        let cell = self.cell(address);
+        // SAFETY: the shadow covers every address.
+        let slots = unsafe { &mut (*cell).0 };
+        let mut place = SLOTS;
+        for (index, earlier) in slots.iter().enumerate() {
+            if earlier.stamp as u32 != stamp as u32 {
+                place = place.min(index);
+                break;
+            }
+            if earlier.what >> 32 == what >> 32 {
+                place = index;
+            } else if earlier.what >> KIND & u64::from(access::ATOMIC) == 0
+                && !is_seen(clocks, what, earlier)
+            {
+                return self.check_slots(clocks, cell, address, stamp, what);
+            }
+        }
+        if place == SLOTS {
+            return self.check_slots(clocks, cell, address, stamp, what);
+        }
+        slots[place] = Slot { stamp, what };
+        false
     }
 
     #[inline(never)]
@@ -198,65 +272,67 @@ impl Shadow {
         address: usize,
         stamp: u64,
         what: u64,
-    ) -> Option<Earlier> {
+    ) -> bool {
         // SAFETY: the shadow covers every address.
         let slots = unsafe { &mut (*cell).0 };
-        let thread = (what >> THREAD) as usize & 0xfff;
         let mask = (what >> MASK) as u8;
         let kind = (what >> KIND) as u8;
-        let mut place = None;
-        let mut race = None;
+        let mut place = SLOTS;
+        let mut races = false;
+        // Entries of this execution, and how many of them the new one stands for.
+        let (mut used, mut replaced) = (0, 0);
         for (index, earlier) in slots.iter().enumerate() {
             if earlier.stamp as u32 != stamp as u32 {
                 // Slots fill up in order within an execution.
-                place = place.or(Some(index));
+                place = place.min(index);
                 break;
             }
+            used += 1;
             let other_mask = (earlier.what >> MASK) as u8;
             if other_mask & mask == 0 {
                 continue;
             }
             let other_kind = (earlier.what >> KIND) as u8;
-            let other_thread = (earlier.what >> THREAD) as usize & 0xfff;
-            let covers = other_mask & mask == other_mask;
-            // A later access may take an earlier one's place if it conflicts with at least as much.
-            let replaces = covers && stronger(kind, other_kind);
-            if other_thread == thread {
-                if earlier.stamp == stamp && other_mask & mask == mask && stronger(other_kind, kind)
-                {
-                    return race;
-                }
-                if replaces {
-                    place = Some(index);
-                }
-                continue;
+            let is_own = earlier.what >> THREAD & 0xfff == what >> THREAD & 0xfff;
+            if is_own
+                && earlier.stamp == stamp
+                && other_mask & mask == mask
+                && stronger(other_kind, kind)
+            {
+                return races;
             }
-            let time = (earlier.stamp >> 32) as u32;
-            let ordered = clocks.has_seen(thread, other_thread, time);
-            if ordered {
-                if replaces {
-                    place = Some(index);
+            if is_own || is_seen(clocks, what, earlier) {
+                if replaces(what, earlier.what) {
+                    place = index;
+                    replaced += 1;
                 }
                 continue;
             }
             let conflict =
                 (kind | other_kind) & access::WRITE != 0 && kind & other_kind & access::ATOMIC == 0;
-            if conflict && race.is_none() {
-                race = Some(Earlier {
+            if conflict {
+                races = true;
+                self.found.get_or_insert(Earlier {
                     site: earlier.what as u32,
-                    slot: other_thread,
-                    time,
+                    slot: (earlier.what >> THREAD) as usize & 0xfff,
+                    time: (earlier.stamp >> 32) as u32,
                     kind: other_kind,
                     address,
                 });
             }
         }
-        let place = place.unwrap_or_else(|| {
+        if replaced == used {
+            // All that went before is covered: few entries make for a short look next time.
+            for earlier in &mut slots[1..used.max(1)] {
+                earlier.stamp = 0;
+            }
+            place = 0;
+        } else if place == SLOTS {
             self.turn = self.turn.wrapping_add(1);
-            self.turn % SLOTS
-        });
+            place = self.turn % SLOTS;
+        }
         slots[place] = Slot { stamp, what };
-        race
+        races
     }
 
     /// Forgets all accesses to a range.
@@ -282,6 +358,25 @@ impl Default for Shadow {
     }
 }
 
+/// Whether the thread of an access has seen an earlier one.
+#[inline(always)]
+fn is_seen(clocks: &Clocks, what: u64, earlier: &Slot) -> bool {
+    let thread = |what: u64| (what >> THREAD) as usize & 0xfff;
+    clocks.has_seen(
+        thread(what),
+        thread(earlier.what),
+        (earlier.stamp >> 32) as u32,
+    )
+}
+
+/// Whether a later access may take an ordered earlier one's place: it conflicts with at least as
+/// much.
+#[inline(always)]
+fn replaces(what: u64, earlier: u64) -> bool {
+    let (mask, other_mask) = ((what >> MASK) as u8, (earlier >> MASK) as u8);
+    other_mask & mask == other_mask && stronger((what >> KIND) as u8, (earlier >> KIND) as u8)
+}
+
 /// Whether everything that conflicts with an access of kind `other` conflicts with `kind` too.
 fn stronger(kind: u8, other: u8) -> bool {
     let writes = kind & access::WRITE != 0 || other & access::WRITE == 0;
@@ -291,123 +386,5 @@ fn stronger(kind: u8, other: u8) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use raddle_abi::hooks::order;
-
-    struct Race {
-        clocks: Clocks,
-        shadow: Shadow,
-    }
-
-    fn race() -> Race {
-        let mut clocks = Clocks::new();
-        clocks.set_up();
-        clocks.begin(1);
-        for _ in 0..3 {
-            clocks.spawn(0);
-        }
-        let mut shadow = Shadow::new();
-        shadow.set_up();
-        Race { clocks, shadow }
-    }
-
-    impl Race {
-        fn access(
-            &mut self,
-            slot: usize,
-            address: usize,
-            len: usize,
-            kind: u8,
-            site: u32,
-        ) -> Option<u32> {
-            self.shadow
-                .access(&self.clocks, slot, address, len, kind, site)
-                .map(|earlier| earlier.site)
-        }
-    }
-
-    #[test]
-    fn unordered_write_and_read_race() {
-        let mut race = race();
-        assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 11), None);
-        assert_eq!(race.access(2, 0x5004, 4, 0, 12), Some(11));
-    }
-
-    #[test]
-    fn reads_do_not_race_and_neither_do_atomics() {
-        let mut race = race();
-        assert_eq!(race.access(1, 0x5000, 8, 0, 11), None);
-        assert_eq!(race.access(2, 0x5000, 8, 0, 12), None);
-        let atomic = access::WRITE | access::ATOMIC;
-        assert_eq!(race.access(1, 0x6000, 8, atomic, 13), None);
-        assert_eq!(race.access(2, 0x6000, 8, atomic, 14), None);
-        assert_eq!(
-            race.access(3, 0x6000, 8, access::WRITE, 15),
-            Some(13),
-            "plain against atomic"
-        );
-    }
-
-    #[test]
-    fn neighbours_in_one_cell_do_not_race() {
-        let mut race = race();
-        assert_eq!(race.access(1, 0x5000, 2, access::WRITE, 11), None);
-        assert_eq!(race.access(2, 0x5002, 2, access::WRITE, 12), None);
-        assert_eq!(race.access(3, 0x5001, 2, 0, 13), Some(11));
-    }
-
-    #[test]
-    fn an_edge_ends_the_race_and_a_new_execution_forgets() {
-        let mut race = race();
-        assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 11), None);
-        race.clocks.store(1, 0x7000, order::RELEASE);
-        race.clocks.load(2, 0x7000, order::ACQUIRE);
-        assert_eq!(race.access(2, 0x5000, 8, access::WRITE, 12), None);
-        race.clocks.begin(1);
-        race.clocks.spawn(0);
-        assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 13), None);
-    }
-
-    #[test]
-    fn long_accesses_cover_every_cell() {
-        let mut race = race();
-        assert_eq!(race.access(1, 0x5003, 100, access::WRITE, 11), None);
-        assert_eq!(race.access(2, 0x5002, 1, 0, 12), None);
-        assert_eq!(race.access(2, 0x5066, 1, 0, 12), Some(11));
-        assert_eq!(race.access(2, 0x5067, 1, 0, 12), None);
-    }
-
-    #[test]
-    fn of_several_equal_accesses_the_latest_is_shown() {
-        let mut race = race();
-        assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 11), None);
-        assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 12), None);
-        assert_eq!(race.access(2, 0x5000, 8, 0, 13), Some(12));
-    }
-
-    #[test]
-    fn a_large_block_is_freed_where_it_was_touched() {
-        let mut race = race();
-        let free = access::WRITE | access::FREE;
-        let (block, touched) = (0x10_0000, 0x10_0000 + LARGE);
-        assert_eq!(race.access(1, touched, 8, 0, 11), None);
-        assert_eq!(race.access(2, block, 2 * LARGE, free, 12), Some(11));
-        assert_eq!(race.access(3, touched, 8, 0, 13), Some(12));
-        assert_eq!(race.access(1, block, 8, 0, 14), None);
-        assert_eq!(race.access(2, block, LARGE, free, 15), Some(14));
-        assert_eq!(
-            race.access(1, block + 8, 8, 0, 16),
-            Some(15),
-            "a smaller one is freed whole"
-        );
-    }
-
-    #[test]
-    fn forgotten_memory_does_not_race() {
-        let mut race = race();
-        assert_eq!(race.access(1, 0x5000, 64, access::WRITE, 11), None);
-        race.shadow.forget(0x5000, 64);
-        assert_eq!(race.access(2, 0x5000, 64, access::WRITE, 12), None);
-    }
-}
+#[path = "shadow_tests.rs"]
+mod tests;

@@ -1,0 +1,123 @@
+//! Races seen in shadow memory.
+
+use super::*;
+use raddle_abi::hooks::order;
+
+struct Race {
+    clocks: Clocks,
+    shadow: Shadow,
+}
+
+fn race() -> Race {
+    let mut clocks = Clocks::new();
+    clocks.set_up();
+    clocks.begin(1);
+    for _ in 0..3 {
+        clocks.spawn(0);
+    }
+    let mut shadow = Shadow::new();
+    shadow.set_up();
+    Race { clocks, shadow }
+}
+
+impl Race {
+    fn access(
+        &mut self,
+        slot: usize,
+        address: usize,
+        len: usize,
+        kind: u8,
+        site: u32,
+    ) -> Option<u32> {
+        let (shadow, clocks) = (&mut self.shadow, &self.clocks);
+        let noted = shadow.note(clocks, slot, address, len, kind, site);
+        let races = noted.unwrap_or_else(|| shadow.access(clocks, slot, address, len, kind, site));
+        let found = shadow.take_found().map(|earlier| earlier.site);
+        assert_eq!(found.is_some(), races);
+        found
+    }
+}
+
+#[test]
+fn unordered_write_and_read_race() {
+    let mut race = race();
+    assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 11), None);
+    assert_eq!(race.access(2, 0x5004, 4, 0, 12), Some(11));
+}
+
+#[test]
+fn reads_do_not_race_and_neither_do_atomics() {
+    let mut race = race();
+    assert_eq!(race.access(1, 0x5000, 8, 0, 11), None);
+    assert_eq!(race.access(2, 0x5000, 8, 0, 12), None);
+    let atomic = access::WRITE | access::ATOMIC;
+    assert_eq!(race.access(1, 0x6000, 8, atomic, 13), None);
+    assert_eq!(race.access(2, 0x6000, 8, atomic, 14), None);
+    assert_eq!(
+        race.access(3, 0x6000, 8, access::WRITE, 15),
+        Some(13),
+        "plain against atomic"
+    );
+}
+
+#[test]
+fn neighbours_in_one_cell_do_not_race() {
+    let mut race = race();
+    assert_eq!(race.access(1, 0x5000, 2, access::WRITE, 11), None);
+    assert_eq!(race.access(2, 0x5002, 2, access::WRITE, 12), None);
+    assert_eq!(race.access(3, 0x5001, 2, 0, 13), Some(11));
+}
+
+#[test]
+fn an_edge_ends_the_race_and_a_new_execution_forgets() {
+    let mut race = race();
+    assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 11), None);
+    race.clocks.store(1, 0x7000, order::RELEASE);
+    race.clocks.load(2, 0x7000, order::ACQUIRE);
+    assert_eq!(race.access(2, 0x5000, 8, access::WRITE, 12), None);
+    race.clocks.begin(1);
+    race.clocks.spawn(0);
+    assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 13), None);
+}
+
+#[test]
+fn long_accesses_cover_every_cell() {
+    let mut race = race();
+    assert_eq!(race.access(1, 0x5003, 100, access::WRITE, 11), None);
+    assert_eq!(race.access(2, 0x5002, 1, 0, 12), None);
+    assert_eq!(race.access(2, 0x5066, 1, 0, 12), Some(11));
+    assert_eq!(race.access(2, 0x5067, 1, 0, 12), None);
+}
+
+#[test]
+fn of_several_equal_accesses_the_latest_is_shown() {
+    let mut race = race();
+    assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 11), None);
+    assert_eq!(race.access(1, 0x5000, 8, access::WRITE, 12), None);
+    assert_eq!(race.access(2, 0x5000, 8, 0, 13), Some(12));
+}
+
+#[test]
+fn a_large_block_is_freed_where_it_was_touched() {
+    let mut race = race();
+    let free = access::WRITE | access::FREE;
+    let (block, touched) = (0x10_0000, 0x10_0000 + LARGE);
+    assert_eq!(race.access(1, touched, 8, 0, 11), None);
+    assert_eq!(race.access(2, block, 2 * LARGE, free, 12), Some(11));
+    assert_eq!(race.access(3, touched, 8, 0, 13), Some(12));
+    assert_eq!(race.access(1, block, 8, 0, 14), None);
+    assert_eq!(race.access(2, block, LARGE, free, 15), Some(14));
+    assert_eq!(
+        race.access(1, block + 8, 8, 0, 16),
+        Some(15),
+        "a smaller one is freed whole"
+    );
+}
+
+#[test]
+fn forgotten_memory_does_not_race() {
+    let mut race = race();
+    assert_eq!(race.access(1, 0x5000, 64, access::WRITE, 11), None);
+    race.shadow.forget(0x5000, 64);
+    assert_eq!(race.access(2, 0x5000, 64, access::WRITE, 12), None);
+}
