@@ -18,3 +18,4 @@ mod replay;
 mod selection;
 mod set_up;
 mod survival;
+mod traces;

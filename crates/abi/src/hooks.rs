@@ -38,8 +38,11 @@ impl Gate {
 pub const FLAG_SYNC: u8 = 1;
 /// Bit of the flags byte: plain accesses are wanted too.
 pub const FLAG_PLAIN: u8 = 2;
-/// Bit of the flags byte: function entries and exits are wanted too.
+/// Bit of the flags byte: the execution is recorded, so function entries and exits, messages
+/// through channels and branches are wanted too.
 pub const FLAG_CALLS: u8 = 4;
+/// How many pointer parameters [`ENTER`] passes.
+pub const PARAMETERS: usize = 4;
 
 /// A C-level type in a hook's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,10 +140,39 @@ hooks! {
     PHASE = __raddle_phase(event: I32, value: I64, frame: Pointer, site: Pointer) -> Void;
     /// A panic begins (before the panic hook runs).
     PANIC = __raddle_panic(site: Pointer) -> Void;
-    /// A function is entered; `receiver` is its first pointer argument or null.
-    ENTER = __raddle_enter(receiver: Pointer, site: Pointer) -> Void;
-    /// A function is left, by return or by unwinding.
-    LEAVE = __raddle_leave(site: Pointer) -> Void;
+    /// A function is entered; `site` is a [`FunctionSite`](crate::site::FunctionSite), which
+    /// says what the pointers point to. Those that are not needed are null.
+    ENTER = __raddle_enter(first: Pointer, second: Pointer, third: Pointer, fourth: Pointer, site: Pointer) -> Void;
+    /// The function with this site is left, or goes on after a call has unwound; `how` as in
+    /// [`leave`].
+    LEAVE = __raddle_leave(how: I32, site: Pointer) -> Void;
+    /// A message is about to be put into a channel, or was found in it; `event` as in
+    /// [`channel`]. `message` points to the words that tell which message.
+    CHANNEL = __raddle_channel(event: I32, channel: Pointer, message: Pointer, site: Pointer) -> Void;
+    /// A conditional branch or a switch goes the `way`-th way. Only in builds that ask for it.
+    BRANCH = __raddle_branch(way: I32, site: Pointer) -> Void;
+}
+
+/// Values of `how` of [`LEAVE`].
+pub mod leave {
+    /// The function returns.
+    pub const RETURN: u32 = 0;
+    /// The function is unwound.
+    pub const UNWIND: u32 = 1;
+    /// Something that the function called was unwound, and the function goes on.
+    pub const LANDING: u32 = 2;
+}
+
+/// Values of `event` of [`CHANNEL`]: an action in the low byte, a number of words in the next.
+/// A message is found in the channel under the same words as it was put in. Without words,
+/// messages come out in the order in which they went in.
+pub mod channel {
+    /// A message is put in.
+    pub const SEND: u32 = 1;
+    /// A message is taken out.
+    pub const RECEIVE: u32 = 2;
+    /// Unit of the number of words.
+    pub const WORD: u32 = 1 << 8;
 }
 
 /// Memory orders, numbered as in LLVM's C API.

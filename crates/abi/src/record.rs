@@ -13,9 +13,12 @@ pub struct RawEvent {
     pub thread: u16,
     /// Site id, or 0.
     pub site: u32,
-    /// Address touched; for spawn, join and start the other thread's number; for locks the lock.
+    /// Address touched; for spawn, join and start the other thread's number; for locks the lock;
+    /// for messages the channel.
     pub address: u64,
-    /// Value read, written or returned, where known; bytes of an allocation.
+    /// Value read, written or returned, where known; bytes of an allocation; for arguments
+    /// their number, for messages what tells them apart, for branches the way, and for leaving
+    /// a function 1 if it was unwound.
     pub value: u64,
     /// Bytes touched.
     pub len: u32,

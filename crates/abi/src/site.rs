@@ -42,6 +42,17 @@ pub struct Site {
 // SAFETY: a site record is immutable data of the program's image.
 unsafe impl Sync for Site {}
 
+/// The site of a function's entry ([`Operation::Enter`]), with the types of what it gets.
+#[repr(C)]
+#[derive(Debug)]
+pub struct FunctionSite {
+    /// The entry. Other hooks of the function point here too.
+    pub site: Site,
+    /// NUL-terminated: one line for each pointer that the entry's hook passes, the full name of
+    /// the type that it points to.
+    pub types: *const c_char,
+}
+
 /// Size of a [`Site`] in the image; the reader of ELF files relies on it.
 pub const SITE_SIZE: usize = 48;
 const _: () = assert!(core::mem::size_of::<Site>() == SITE_SIZE);
@@ -53,6 +64,8 @@ pub mod flags {
     /// No scheduling point here: thread start and exit inside std, and the test harness.
     /// Their atomics drown a random walk and their locks order threads by accident.
     pub const QUIET: u16 = 2;
+    /// Of a function's entry: the first pointer is the method's receiver.
+    pub const METHOD: u16 = 4;
 }
 
 macro_rules! operations {
@@ -145,4 +158,23 @@ operations! {
     TestBegin = 28, "test-begin";
     /// The test function has returned.
     TestEnd = 29, "test-end";
+    /// A pointer that a function gets, after the function's [`Operation::Enter`].
+    Argument = 30, "argument";
+    /// A message is put into a channel.
+    Send = 31, "send";
+    /// A message is taken out of a channel.
+    Receive = 32, "receive";
+    /// A branch goes one of its ways.
+    Branch = 33, "branch";
+}
+
+impl Operation {
+    /// Whether events of this kind only tell where a thread is: they touch nothing that
+    /// another thread could see.
+    pub const fn is_annotation(self) -> bool {
+        matches!(
+            self,
+            Self::Enter | Self::Leave | Self::Argument | Self::Send | Self::Receive | Self::Branch
+        )
+    }
 }

@@ -12,6 +12,7 @@ use raddle_abi::site::Operation;
 use raddle_schedule::anchor::{Passed, Spawn, anchor_threads, switches_by_site, switches_by_step};
 use raddle_schedule::minimise::minimise;
 use raddle_schedule::schedule_file::{Placed, Schedule};
+use raddle_trace::binary;
 use raddle_trace::finding::Finding;
 use raddle_trace::runner::{Outcome, PlanRequest, RawFinding, RawRecording, Runner};
 
@@ -19,6 +20,9 @@ use crate::explain::Explainer;
 use crate::runner::{Limits, Patience, ProcessRunner};
 use crate::session::Session;
 use crate::{Error, Target};
+
+/// Most events of a stored trace: what is longer is of no use to a reader.
+const TRACED_EVENTS: usize = 1 << 20;
 
 /// Most time that minimising one finding takes.
 const MINIMISE_TIME: Duration = Duration::from_secs(3);
@@ -298,12 +302,16 @@ impl Confirmation<'_> {
     fn save(&self, finding: &Finding, shown: &Shown, schedule: &Schedule) -> Result<(), Error> {
         let store = &self.session.store;
         store.save_schedule(&finding.id, &schedule.to_text())?;
-        let trace = shown.recording.as_ref().and_then(|recording| {
+        let recording = shown
+            .recording
+            .as_ref()
+            .filter(|recording| recording.events.len() <= TRACED_EVENTS);
+        let trace = recording.and_then(|recording| {
             self.explainer
                 .trace(recording, &schedule.build, &schedule.test)
         });
         if let Some(trace) = trace {
-            store.save_trace(&finding.id, &trace)?;
+            store.save_trace(&finding.id, &binary::write(&trace))?;
         }
         store.save_finding(finding)
     }

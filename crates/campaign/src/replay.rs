@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use raddle_trace::finding::Finding;
 use raddle_trace::runner::{Outcome, PlanRequest, Runner};
+use raddle_trace::text;
 
 use crate::explain::Explainer;
 use crate::runner::{Limits, Patience, ProcessRunner};
@@ -40,6 +41,10 @@ pub struct Replay {
     pub finding: Option<Finding>,
     /// Why nothing could be run, if so.
     pub not_testable: Option<String>,
+    /// The trace of the first execution as text, if it was asked for and anything happened.
+    pub trace: Option<String>,
+    /// Whether the trace is only the beginning, because the rest did not fit.
+    pub trace_is_cut: bool,
 }
 
 /// Finds a stored schedule by finding id (in the results directory) or by file path.
@@ -75,7 +80,8 @@ pub fn find_stored(id_or_file: &str, results: &Path) -> Result<Stored, Error> {
     })
 }
 
-/// Repeats `stored` on `target`, `times` times, each in a new process.
+/// Repeats `stored` on `target`, `times` times, each in a new process. With `trace`, writes
+/// down what the first one did.
 ///
 /// # Errors
 ///
@@ -84,6 +90,7 @@ pub fn replay(
     target: &Target,
     stored: &Stored,
     times: u64,
+    trace: bool,
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<Replay, Error> {
@@ -96,6 +103,8 @@ pub fn replay(
         others: Vec::new(),
         finding: None,
         not_testable: None,
+        trace: None,
+        trace_is_cut: false,
     };
     let is_stopped = || stop.load(Ordering::Relaxed);
     let patience = || match is_stopped() {
@@ -134,6 +143,12 @@ pub fn replay(
         }
         result.runs += 1;
         explainer.first_thread = runner.first_thread();
+        if trace && let Some(recording) = &outcome.recording {
+            let build = explainer.build();
+            let named = explainer.trace(recording, &build, &stored.test);
+            result.trace = named.map(|trace| text::write(&trace));
+            result.trace_is_cut = recording.overflow;
+        }
         note(&mut result, &outcome, target, stored, &mut explainer);
         if let Some(index) = outcome.diverged {
             result

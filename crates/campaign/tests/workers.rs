@@ -242,7 +242,7 @@ fn a_finding_is_confirmed_stored_and_replayed() {
         ("fake_worker", &finding.id)
     );
     let stop = AtomicBool::new(false);
-    let replayed = replay(&target("panics"), &stored, 5, &run.options, &stop).unwrap();
+    let replayed = replay(&target("panics"), &stored, 5, false, &run.options, &stop).unwrap();
     assert_eq!((replayed.runs, replayed.reproduced), (5, 5));
     let by_path = find_stored(&stored.schedule.display().to_string(), &run.options.results);
     assert_eq!(by_path.unwrap().id, finding.id);

@@ -121,6 +121,9 @@ pub(crate) struct ReplayCommand {
     /// How often, each time in a new process
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub times: u64,
+    /// Write what the first execution did, event by event, to this file
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub run: RunOptions,
     #[command(flatten)]

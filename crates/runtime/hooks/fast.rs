@@ -63,8 +63,16 @@ unsafe extern "C" {
     fn __raddle_slow_lock(event: u32, lock: *const u8, site: Site);
     fn __raddle_slow_phase(event: u32, value: u64, frame: *const u8, site: Site);
     fn __raddle_slow_panic(site: Site);
-    fn __raddle_slow_enter(receiver: *const u8, site: Site);
-    fn __raddle_slow_leave(site: Site);
+    fn __raddle_slow_enter(
+        first: *const u8,
+        second: *const u8,
+        third: *const u8,
+        fourth: *const u8,
+        site: Site,
+    );
+    fn __raddle_slow_leave(how: u32, site: Site);
+    fn __raddle_slow_channel(event: u32, channel: *const u8, message: *const u64, site: Site);
+    fn __raddle_slow_branch(way: u32, site: Site);
 }
 
 #[inline(always)]
@@ -298,17 +306,39 @@ extern "C" fn __raddle_panic(site: Site) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __raddle_enter(receiver: *const u8, site: Site) {
+extern "C" fn __raddle_enter(
+    first: *const u8,
+    second: *const u8,
+    third: *const u8,
+    fourth: *const u8,
+    site: Site,
+) {
     if wanted(FLAG_CALLS) {
         // SAFETY: the arguments are those of an instrumented function.
-        unsafe { __raddle_slow_enter(receiver, site) }
+        unsafe { __raddle_slow_enter(first, second, third, fourth, site) }
     }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __raddle_leave(site: Site) {
+extern "C" fn __raddle_leave(how: u32, site: Site) {
     if wanted(FLAG_CALLS) {
         // SAFETY: the site is that of an instrumented function.
-        unsafe { __raddle_slow_leave(site) }
+        unsafe { __raddle_slow_leave(how, site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_channel(event: u32, channel: *const u8, message: *const u64, site: Site) {
+    if wanted(FLAG_CALLS) {
+        // SAFETY: the arguments are those of an instrumented channel function.
+        unsafe { __raddle_slow_channel(event, channel, message, site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_branch(way: u32, site: Site) {
+    if wanted(FLAG_CALLS) {
+        // SAFETY: the site is that of an instrumented branch.
+        unsafe { __raddle_slow_branch(way, site) }
     }
 }

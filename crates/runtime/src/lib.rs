@@ -18,6 +18,7 @@
 
 extern crate alloc;
 
+pub mod activations;
 pub mod arch;
 pub mod carrier;
 pub mod children;

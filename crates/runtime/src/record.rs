@@ -1,5 +1,6 @@
 //! Records every event of an execution, with stacks, for a replay that is to be explained.
 
+use crate::activations;
 use crate::global::Global;
 use crate::shared::shared;
 use crate::stack;
@@ -31,6 +32,7 @@ pub fn begin() {
     recorder.stacks.clear();
     recorder.last_thread = 0;
     recorder.last_point = u64::MAX;
+    activations::clear();
     let control = shared().control();
     control.events.store(0, Ordering::Relaxed);
     control.stacks.store(0, Ordering::Relaxed);
@@ -74,27 +76,92 @@ fn append(event: RawEvent) {
 /// Records an event of the running thread, if the plan asks for it.
 #[inline(always)]
 pub fn event(operation: Operation, address: u64, value: u64, len: u32, order: u16, site: SiteId) {
-    let world = world();
-    if world.orders.record && world.running {
+    if is_on() {
         write(operation, address, value, len, order, site);
     }
+}
+
+/// Records that the running thread enters a function with these arguments.
+pub fn enter(arguments: &[usize], site: SiteId) {
+    if !is_on() {
+        return;
+    }
+    let first = arguments.first().map_or(0, |address| *address as u64);
+    write(Operation::Enter, first, 0, 0, 0, site);
+    activations::enter(site);
+    for (index, address) in arguments.iter().enumerate().skip(1) {
+        if *address != 0 {
+            write(
+                Operation::Argument,
+                *address as u64,
+                index as u64,
+                0,
+                0,
+                site,
+            );
+        }
+    }
+}
+
+/// Records that the running thread leaves a function that it was seen to enter.
+pub fn leave(unwound: bool, site: SiteId) {
+    if is_on() {
+        activations::settle(left);
+        if activations::resume(site, left) {
+            write(Operation::Leave, 0, unwound.into(), 0, 0, site);
+            activations::leave();
+        }
+    }
+}
+
+/// Records the ends of what a function called, which goes on itself.
+pub fn landed(site: SiteId) {
+    if is_on() {
+        activations::settle(left);
+        activations::resume(site, left);
+    }
+}
+
+/// Records that the running thread leaves all functions, because it ends.
+pub fn leave_all() {
+    if is_on() {
+        activations::leave_all(left);
+    }
+}
+
+/// Records the end of an activation that ended without saying so.
+fn left(site: SiteId) {
+    store(Operation::Leave, 0, 1, 0, 0, site);
+}
+
+#[inline(always)]
+fn is_on() -> bool {
+    let world = world();
+    world.orders.record && world.running
 }
 
 #[cold]
 #[inline(never)]
 fn write(operation: Operation, address: u64, value: u64, len: u32, order: u16, site: SiteId) {
+    activations::settle(left);
+    store(operation, address, value, len, order, site);
+}
+
+fn store(operation: Operation, address: u64, value: u64, len: u32, order: u16, site: SiteId) {
     let stack = intern_stack();
     let execution = &world().execution;
     let recorder = RECORDER.get();
     let mut bits = 0;
-    if execution.point != recorder.last_point {
-        bits |= flags::POINT;
+    if !operation.is_annotation() {
+        if execution.point != recorder.last_point {
+            bits |= flags::POINT;
+        }
+        if execution.current as u16 != recorder.last_thread {
+            bits |= flags::SWITCHED;
+        }
+        recorder.last_point = execution.point;
+        recorder.last_thread = execution.current as u16;
     }
-    if execution.current as u16 != recorder.last_thread {
-        bits |= flags::SWITCHED;
-    }
-    recorder.last_point = execution.point;
-    recorder.last_thread = execution.current as u16;
     append(RawEvent {
         operation: operation as u16,
         thread: execution.current as u16,

@@ -32,21 +32,48 @@ impl Frames {
         }
     }
 
-    fn walk(&mut self, mut frame: usize, stack: (usize, usize)) {
-        for _ in 0..4 * MAX_FRAMES {
-            if frame & 7 != 0 || frame < stack.0 || frame + 16 > stack.1 {
-                return;
-            }
-            // SAFETY: two words inside the thread's stack.
-            let (caller, address) =
-                unsafe { (*(frame as *const usize), *((frame + 8) as *const u64)) };
+    fn walk(&mut self, frame: usize, stack: (usize, usize)) {
+        for (_, address) in chain(frame, stack) {
             self.push(address);
-            if caller <= frame {
-                return;
-            }
-            frame = caller;
         }
     }
+}
+
+/// Frames from `frame` on, each with the address that it returns to.
+fn chain(frame: usize, stack: (usize, usize)) -> impl Iterator<Item = (usize, u64)> {
+    let mut next = Some(frame);
+    let frames = core::iter::from_fn(move || {
+        let frame = next.take()?;
+        if frame & 7 != 0 || frame < stack.0 || frame + 16 > stack.1 {
+            return None;
+        }
+        // SAFETY: two words inside the thread's stack.
+        let (caller, address) = unsafe { (*(frame as *const usize), *((frame + 8) as *const u64)) };
+        next = (caller > frame).then_some(caller);
+        Some((frame, address))
+    });
+    frames.take(4 * MAX_FRAMES)
+}
+
+/// The frames of the running thread, the runtime's own included, innermost first, each with the
+/// address that it returns to.
+#[inline(never)]
+pub fn frames_of_running() -> impl Iterator<Item = (usize, u64)> {
+    let execution = &world().execution;
+    let stack = execution
+        .threads
+        .get(execution.current)
+        .map_or((0, 0), |thread| thread.stack);
+    // SAFETY: reads the saved frame pointer of the caller, which lives as long as the walk.
+    chain(unsafe { *(arch::frame_pointer() as *const usize) }, stack)
+}
+
+/// The frame of the program's function that called the runtime, and where it returns to.
+pub fn program_frame() -> Option<(usize, u64)> {
+    let mut frames = frames_of_running();
+    // What returns into the executable was called by it.
+    frames.find(|&(_, address)| address != 0 && address < 1 << 32)?;
+    frames.next()
 }
 
 /// The stack of the running thread from the calling function's caller on.

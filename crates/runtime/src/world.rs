@@ -4,7 +4,7 @@ use crate::execution::Execution;
 use crate::global::Global;
 use crate::orders::Orders;
 use core::sync::atomic::Ordering;
-use raddle_abi::hooks::{FLAG_PLAIN, FLAG_SYNC, Gate};
+use raddle_abi::hooks::{FLAG_CALLS, FLAG_PLAIN, FLAG_SYNC, Gate};
 
 /// What inlined hooks look at.
 #[cfg_attr(raddle_cdylib, unsafe(export_name = "__raddle_flags"))]
@@ -63,6 +63,9 @@ pub fn arm() {
         flags |= FLAG_SYNC;
         if world.orders.watch || world.orders.record || world.orders.plain_points {
             flags |= FLAG_PLAIN;
+        }
+        if world.orders.record {
+            flags |= FLAG_CALLS;
         }
     }
     GATE.flags.store(flags, Ordering::Relaxed);

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 /// The first bytes of a file.
 pub const MAGIC: &[u8; 8] = b"RADDLETR";
 /// Version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Why a trace cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -19,6 +19,10 @@ pub struct ObjectId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SiteIndex(pub u32);
 
+/// Index into [`Trace::types`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeIndex(pub u32);
+
 /// One execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
@@ -30,9 +34,11 @@ pub struct Trace {
     pub threads: Vec<ThreadName>,
     /// Names of the objects.
     pub objects: Vec<ObjectName>,
+    /// Full names of types, as in the program map.
+    pub types: Vec<String>,
     /// Where operations stand.
     pub sites: Vec<TraceSite>,
-    /// What happened, in order.
+    /// What happened, in order: an event's place in the list is its logical time.
     pub events: Vec<Event>,
 }
 
@@ -161,15 +167,26 @@ pub enum Action {
     },
     /// Entered a function (named by the site).
     Enter {
-        /// Its first pointer argument, if that points at an object.
+        /// What it is a method of, where it is one and other threads could see that.
         receiver: Option<Location>,
     },
-    /// Left a function, by return or by unwinding.
-    Leave,
-    /// Came to a conditional branch.
+    /// Left the function that it entered last and has not left yet.
+    Leave {
+        /// Whether by unwinding, `longjmp` or the end of the thread.
+        unwound: bool,
+    },
+    /// The function that was just entered got a pointer to an instance of a type.
+    Typed {
+        /// Where the instance begins.
+        location: Location,
+        /// Which type.
+        type_index: TypeIndex,
+    },
+    /// Came to a conditional branch or a switch.
     Branch {
-        /// Which way it went.
-        taken: bool,
+        /// Which way it went: of a conditional branch, 1 if the condition held; of a switch, 0
+        /// for the default, else the number of the case from 1.
+        way: u32,
     },
     /// Something else that is worth a line.
     Mark(Mark),

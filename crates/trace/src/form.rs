@@ -91,6 +91,9 @@ forms! {
     FREE = "free" [THREAD, OBJECT, OFFSET, SITE];
     ENTER = "enter" [THREAD, ("receiver", Number), OFFSET, SITE];
     LEAVE = "leave" [THREAD, SITE];
-    BRANCH = "branch" [THREAD, ("way", Word(&["not-taken", "taken"])), SITE];
+    BRANCH = "branch" [THREAD, ("way", Number), SITE];
     MARK = "mark" [THREAD, ("kind", Word(Mark::WORDS)), SITE];
+    NAMED_TYPE = "type" [("name", Text)];
+    TYPED = "typed" [THREAD, OBJECT, OFFSET, ("type", Number), SITE];
+    UNWIND = "unwind" [THREAD, SITE];
 }

@@ -2,13 +2,14 @@
 
 use crate::event::{
     Access, Action, Event, Location, LockStep, Mark, Message, ObjectId, ObjectName, Order,
-    SiteIndex, ThreadId, ThreadName, Trace, TraceSite,
+    SiteIndex, ThreadId, ThreadName, Trace, TraceSite, TypeIndex,
 };
 use crate::{binary, text};
 use proptest::prelude::*;
 
 const THREADS: u16 = 3;
 const OBJECTS: u32 = 4;
+const TYPES: u32 = 2;
 const SITES: u32 = 2;
 
 fn threads() -> impl Strategy<Value = ThreadId> {
@@ -62,8 +63,12 @@ fn actions() -> impl Strategy<Value = Action> {
         }),
         locations().prop_map(|location| Action::Free { location }),
         prop::option::of(locations()).prop_map(|receiver| Action::Enter { receiver }),
-        Just(Action::Leave),
-        any::<bool>().prop_map(|taken| Action::Branch { taken }),
+        any::<bool>().prop_map(|unwound| Action::Leave { unwound }),
+        (locations(), 0..TYPES).prop_map(|(location, index)| Action::Typed {
+            location,
+            type_index: TypeIndex(index),
+        }),
+        any::<u32>().prop_map(|way| Action::Branch { way }),
         prop::sample::select(Mark::ALL).prop_map(Action::Mark),
     ]
 }
@@ -110,25 +115,29 @@ fn traces() -> impl Strategy<Value = Trace> {
         ("(?s).{0,8}", "(?s).{0,8}"),
         threads_,
         prop::collection::vec(objects(), OBJECTS as usize),
+        prop::collection::vec("(?s).{0,8}", TYPES as usize),
         prop::collection::vec(site, SITES as usize),
         prop::collection::vec(event, 0..30),
     )
-        .prop_map(|((build, test), threads, objects, sites, events)| Trace {
-            build,
-            test,
-            threads: threads
-                .into_iter()
-                .enumerate()
-                .map(|(index, (parent, (site_key, occurrence)))| ThreadName {
-                    parent: parent.filter(|_| index > 0),
-                    site_key,
-                    occurrence,
-                })
-                .collect(),
-            objects,
-            sites,
-            events,
-        })
+        .prop_map(
+            |((build, test), threads, objects, types, sites, events)| Trace {
+                build,
+                test,
+                threads: threads
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, (parent, (site_key, occurrence)))| ThreadName {
+                        parent: parent.filter(|_| index > 0),
+                        site_key,
+                        occurrence,
+                    })
+                    .collect(),
+                objects,
+                types,
+                sites,
+                events,
+            },
+        )
 }
 
 proptest! {
@@ -171,7 +180,7 @@ fn example() -> Trace {
     text::parse(EXAMPLE).unwrap()
 }
 
-const EXAMPLE: &str = r#"raddle trace 1
+const EXAMPLE: &str = r#"raddle trace 2
 build id "5b0f3c"
 test name "tests::push"   # a comment
 thread
@@ -180,12 +189,17 @@ thread parent 1 key 00f1e2d3c4b5a697
 heap key 8a7b6c5d4e3f2a1b thread 0 size 16
 static path "a::\"COUNTER\""
 # another one
+type name "a::Queue<u8>"
 site key 1 file "src/lib.rs" function "a::push" line 3
 send-start other 1
 receive-start thread 1 other 1
 access thread 1 kind write object 0 offset 8 size 4 value 7 site 1
 access kind atomic-load object 1 size 8 order acquire site 1
 lock step acquire object 1 mode shared
+enter thread 1 receiver 1 site 1
+typed thread 1 object 0 type 0 site 1
+branch thread 1 way 2
+unwind thread 1 site 1
 mark kind panic
 end
 "#;
@@ -261,7 +275,7 @@ fn a_text_written_by_hand_means_what_it_says() {
 #[test]
 fn errors_say_where_and_what() {
     let error = |body: &str| {
-        text::parse(&format!("raddle trace 1\n{body}"))
+        text::parse(&format!("raddle trace 2\n{body}"))
             .unwrap_err()
             .to_string()
     };
@@ -294,8 +308,8 @@ fn errors_say_where_and_what() {
     assert_eq!(error("thread"), "the trace has no line `end`");
     assert_eq!(text::parse("x"), Err(text::TextError::NotATrace));
     assert_eq!(
-        text::parse("raddle trace 2"),
-        Err(text::TextError::Version("2".into()))
+        text::parse("raddle trace 1"),
+        Err(text::TextError::Version("1".into()))
     );
     assert_eq!(binary::read(b"x"), Err(binary::BinaryError::NotATrace));
     assert_eq!(
@@ -303,14 +317,14 @@ fn errors_say_where_and_what() {
         Err(binary::BinaryError::Version(9))
     );
     assert_eq!(
-        binary::read(b"RADDLETR\x01\0\0\0\x01\xff"),
+        binary::read(b"RADDLETR\x02\0\0\0\x01\xff"),
         Err(binary::BinaryError::CutOff(14))
     );
 }
 
 #[test]
 fn a_length_beyond_the_end_allocates_nothing() {
-    let mut bytes = b"RADDLETR\x01\0\0\0\x01".to_vec();
+    let mut bytes = b"RADDLETR\x02\0\0\0\x01".to_vec();
     bytes.extend([0xff; 9]);
     bytes.push(1);
     assert_eq!(

@@ -7,14 +7,14 @@
 
 use crate::event::{
     Access, Action, Event, Location, LockStep, Mark, Message, ObjectId, ObjectName, Order,
-    SiteIndex, ThreadId, ThreadName, Trace, TraceSite,
+    SiteIndex, ThreadId, ThreadName, Trace, TraceSite, TypeIndex,
 };
 use crate::outcome::RawRecording;
 use crate::site_table::{SiteInfo, SiteTable};
 use raddle_abi::hooks::{lock, order};
 use raddle_abi::record::RawEvent;
-use raddle_abi::site::{Operation, SiteId};
-use std::collections::{BTreeMap, HashMap};
+use raddle_abi::site::{Operation, SiteId, flags};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// As a raw lock event's order: held by one thread at a time.
 const EXCLUSIVE: u16 = lock::EXCLUSIVE as u16;
@@ -54,6 +54,10 @@ pub fn name(recording: &RawRecording, addresses: &dyn Addresses, build: &str, te
         statics: HashMap::new(),
         regions: HashMap::new(),
         occurrences: HashMap::new(),
+        entries: HashMap::new(),
+        types: HashMap::new(),
+        channels: HashMap::new(),
+        messages: HashMap::new(),
     };
     naming.thread(0);
     for event in &recording.events {
@@ -82,6 +86,21 @@ struct Naming<'a> {
     regions: HashMap<u64, ObjectId>,
     /// How often a thread did something at a site key.
     occurrences: HashMap<(Counted, ThreadId, u64), u32>,
+    /// What the entries of functions get.
+    entries: HashMap<SiteId, Entry>,
+    types: HashMap<String, TypeIndex>,
+    /// How many messages were put into a channel, by its address.
+    channels: HashMap<u64, u64>,
+    /// Numbers of the messages in a channel, by its address and what tells them apart.
+    messages: HashMap<(u64, u64), VecDeque<u64>>,
+}
+
+/// What is known about a function.
+#[derive(Clone, Default)]
+struct Entry {
+    is_method: bool,
+    /// Of what its pointer parameters point to.
+    types: Vec<TypeIndex>,
 }
 
 impl Naming<'_> {
@@ -89,12 +108,107 @@ impl Naming<'_> {
         let thread = self.thread(raw.thread);
         let site = self.site(raw.site);
         let operation = Operation::from_number(raw.operation).unwrap_or(Operation::Unknown);
-        let action = self.action(operation, raw, thread, site);
-        self.trace.events.push(Event {
+        let action = match operation {
+            Operation::Enter => {
+                let location = self.instance(raw, thread, site);
+                let entry = self.entry(raw.site);
+                let receiver = location.filter(|_| entry.is_method);
+                Some(Action::Enter { receiver })
+            }
+            Operation::Argument => None,
+            Operation::Send | Operation::Receive => self.message(operation, raw, thread, site),
+            _ => Some(self.action(operation, raw, thread, site)),
+        };
+        let typed = match operation {
+            Operation::Enter | Operation::Argument => self.typed(raw, thread, site),
+            _ => None,
+        };
+        let actions = action.into_iter().chain(typed);
+        self.trace.events.extend(actions.map(|action| Event {
             thread,
             site,
             action,
+        }));
+    }
+
+    /// What a function gets a pointer to.
+    fn instance(
+        &mut self,
+        raw: &RawEvent,
+        thread: ThreadId,
+        site: Option<SiteIndex>,
+    ) -> Option<Location> {
+        let key = self.key(site);
+        (raw.address != 0).then(|| self.location(raw.address, thread, key))
+    }
+
+    fn typed(
+        &mut self,
+        raw: &RawEvent,
+        thread: ThreadId,
+        site: Option<SiteIndex>,
+    ) -> Option<Action> {
+        let location = self.instance(raw, thread, site)?;
+        let number = usize::try_from(raw.value).ok()?;
+        let type_index = *self.entry(raw.site).types.get(number)?;
+        Some(Action::Typed {
+            location,
+            type_index,
+        })
+    }
+
+    fn entry(&mut self, id: SiteId) -> Entry {
+        if let Some(entry) = self.entries.get(&id) {
+            return entry.clone();
+        }
+        let info = self.addresses.site(id);
+        let entry = info.map_or_else(Entry::default, |info| Entry {
+            is_method: info.flags & flags::METHOD != 0,
+            types: info
+                .types
+                .into_iter()
+                .map(|name| self.named_type(name))
+                .collect(),
         });
+        self.entries.insert(id, entry.clone());
+        entry
+    }
+
+    fn named_type(&mut self, name: String) -> TypeIndex {
+        let next = TypeIndex(self.trace.types.len() as u32);
+        if let Some(&known) = self.types.get(&name) {
+            return known;
+        }
+        self.trace.types.push(name.clone());
+        self.types.insert(name, next);
+        next
+    }
+
+    /// A message that goes into a channel, or one that comes out of it and was seen to go in.
+    fn message(
+        &mut self,
+        operation: Operation,
+        raw: &RawEvent,
+        thread: ThreadId,
+        site: Option<SiteIndex>,
+    ) -> Option<Action> {
+        let place = (raw.address, raw.value);
+        let number = match operation {
+            Operation::Send => {
+                let count = self.channels.entry(raw.address).or_insert(0);
+                let number = *count;
+                *count += 1;
+                self.messages.entry(place).or_default().push_back(number);
+                number
+            }
+            _ => self.messages.get_mut(&place)?.pop_front()?,
+        };
+        let channel = self.location(raw.address, thread, self.key(site));
+        let message = Message::Item { channel, number };
+        Some(match operation {
+            Operation::Send => Action::Send(message),
+            _ => Action::Receive(message),
+        })
     }
 
     fn action(
@@ -148,11 +262,16 @@ impl Naming<'_> {
             Operation::FutexWake => {
                 return Action::Send(Message::Wake(self.location(raw.address, thread, key)));
             }
-            Operation::Enter => {
-                let receiver = (raw.address != 0).then(|| self.location(raw.address, thread, key));
-                return Action::Enter { receiver };
+            Operation::Leave => {
+                return Action::Leave {
+                    unwound: raw.value != 0,
+                };
             }
-            Operation::Leave => return Action::Leave,
+            Operation::Branch => {
+                return Action::Branch {
+                    way: u32::try_from(raw.value).unwrap_or(u32::MAX),
+                };
+            }
             _ => return Action::Mark(mark_of(operation)),
         };
         Action::Lock {
@@ -249,6 +368,11 @@ impl Naming<'_> {
         for start in old {
             self.blocks.remove(&start);
         }
+        // A channel that was here is gone, and what was left in it.
+        let memory = raw.address..end;
+        self.channels.retain(|channel, _| !memory.contains(channel));
+        self.messages
+            .retain(|(channel, _), _| !memory.contains(channel));
         let occurrence = self.occurrence(Counted::Heap, thread, site_key);
         let object = self.object(ObjectName::Heap {
             site_key,
@@ -341,152 +465,5 @@ fn mark_of(operation: Operation) -> Mark {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text;
-
-    /// Site n has key n; there is a static of 16 bytes at 0x1000.
-    struct Fake;
-
-    impl Addresses for Fake {
-        fn site(&self, id: SiteId) -> Option<SiteInfo> {
-            (id < 100).then(|| SiteInfo {
-                key: u64::from(id),
-                file: "src/lib.rs".into(),
-                function: format!("f{id}"),
-                line: id,
-                column: 0,
-                operation: Operation::Unknown,
-                flags: 0,
-                inlined_at: Vec::new(),
-            })
-        }
-
-        fn static_at(&self, address: u64) -> Option<(String, u64)> {
-            (0x1000..0x1010)
-                .contains(&address)
-                .then(|| ("S".into(), address - 0x1000))
-        }
-    }
-
-    fn raw(thread: u16, operation: Operation, site: SiteId, address: u64, value: u64) -> RawEvent {
-        let (operation, len) = (operation as u16, 4);
-        RawEvent {
-            operation,
-            thread,
-            site,
-            address,
-            value,
-            len,
-            order: 4,
-            flags: 0,
-            stack: 0,
-            point: 0,
-        }
-    }
-
-    fn check(events: Vec<RawEvent>, expected: &str) {
-        let recording = RawRecording {
-            events,
-            ..RawRecording::default()
-        };
-        let text = text::write(&name(&recording, &Fake, "", ""));
-        let lines: Vec<_> = text
-            .lines()
-            .filter(|line| {
-                !["raddle", "build", "test", "site ", "end"]
-                    .iter()
-                    .any(|word| line.starts_with(word))
-            })
-            .collect();
-        let expected: Vec<_> = expected
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .collect();
-        assert_eq!(lines, expected);
-    }
-
-    #[test]
-    fn threads_are_named_by_parent_site_and_occurrence() {
-        check(
-            vec![
-                raw(0, Operation::Spawn, 7, 1, 0),
-                raw(0, Operation::Spawn, 7, 2, 0),
-                raw(2, Operation::Start, 0, 2, 0),
-                raw(2, Operation::Exit, 0, 2, 0),
-                raw(0, Operation::Join, 8, 2, 0),
-            ],
-            "thread
-             thread parent 1 key 0000000000000007
-             thread parent 1 key 0000000000000007 occurrence 1
-             send-start other 1 site 1
-             send-start other 2 site 1
-             receive-start thread 2 other 2
-             send-end thread 2 other 2
-             receive-end other 2 site 2",
-        );
-    }
-
-    #[test]
-    fn memory_is_named_by_block_static_or_first_touch() {
-        check(
-            vec![
-                raw(0, Operation::Alloc, 1, 0x9000, 32),
-                raw(0, Operation::Write, 2, 0x9008, 7),
-                raw(0, Operation::Read, 3, 0x1004, 1),
-                raw(0, Operation::AtomicLoad, 4, 0x7ffe_0004, 2),
-                raw(0, Operation::Free, 5, 0x9000, 0),
-                raw(0, Operation::Alloc, 1, 0x9010, 8),
-                raw(0, Operation::Read, 3, 0x9010, 0),
-            ],
-            "thread
-             heap key 0000000000000001 size 32
-             static path \"S\"
-             region key 0000000000000004
-             heap key 0000000000000001 occurrence 1 size 8
-             alloc site 1
-             access kind write offset 8 size 4 value 7 order acquire site 2
-             access kind read object 1 offset 4 size 4 value 1 order acquire site 3
-             access kind atomic-load object 2 offset 4 size 4 value 2 order acquire site 4
-             free site 5
-             alloc object 3 site 1
-             access kind read object 3 size 4 order acquire site 3",
-        );
-    }
-
-    #[test]
-    fn locks_and_waits_keep_their_mode_and_object() {
-        let mut shared = raw(0, Operation::LockAcquire, 1, 0x1000, 0);
-        let mut exclusive = raw(0, Operation::LockRelease, 1, 0x1008, 0);
-        (shared.order, exclusive.order) = (1, 0);
-        let wait = raw(0, Operation::FutexWait, 2, 0x1000, 0);
-        let wake = raw(0, Operation::FutexWake, 2, 0x1000, 0);
-        check(
-            vec![shared, exclusive, wait, wake],
-            "thread
-             static path \"S\"
-             lock step acquire mode shared site 1
-             lock step release offset 8 mode exclusive site 1
-             wait site 2
-             send-wake site 2",
-        );
-    }
-
-    #[test]
-    fn odd_recordings_are_survived() {
-        let mut odd = raw(9, Operation::Unknown, 999, u64::MAX, u64::MAX);
-        let mut events = Vec::new();
-        for operation in 0..40 {
-            odd.operation = operation;
-            events.push(odd);
-        }
-        let recording = RawRecording {
-            events,
-            ..RawRecording::default()
-        };
-        let trace = name(&recording, &Fake, "b", "t");
-        assert_eq!(trace.events.len(), 40);
-        assert_eq!(text::parse(&text::write(&trace)), Ok(trace));
-    }
-}
+#[path = "naming_tests.rs"]
+mod tests;

@@ -38,6 +38,9 @@ pub struct TypeInfo {
     /// Fields, by ascending offset.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldInfo>,
+    /// Variants of an enum with data, by ascending offset: they overlap.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<FieldInfo>,
 }
 
 /// A field's place in its type.
@@ -193,11 +196,13 @@ mod tests {
                     name: "a::Queue".into(),
                     size: 24,
                     fields: vec![field("ends", 8, "a::Ends", 16)],
+                    variants: Vec::new(),
                 },
                 TypeInfo {
                     name: "a::Ends".into(),
                     size: 16,
                     fields: vec![field("head", 0, "usize", 8), field("tail", 8, "usize", 8)],
+                    variants: Vec::new(),
                 },
             ],
             functions: vec![FunctionInfo {

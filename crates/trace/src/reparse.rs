@@ -3,7 +3,7 @@
 
 use crate::event::{
     Access, Action, Event, Location, LockStep, Mark, Message, ObjectId, ObjectName, Order,
-    SiteIndex, ThreadId, ThreadName, Trace, TraceSite,
+    SiteIndex, ThreadId, ThreadName, Trace, TraceSite, TypeIndex,
 };
 use crate::form::{self, FORMS, FieldType, Record, Value};
 
@@ -44,6 +44,7 @@ impl Builder {
                 let object = self.object(form, &mut fields)?;
                 self.trace.objects.push(object);
             }
+            form::NAMED_TYPE => self.trace.types.push(fields.text()?),
             form::NAMED_SITE => self.trace.sites.push(TraceSite {
                 key: fields.number()?,
                 file: fields.text()?,
@@ -153,9 +154,15 @@ impl Builder {
             form::ENTER => Action::Enter {
                 receiver: self.receiver(fields)?,
             },
-            form::LEAVE => Action::Leave,
+            form::LEAVE | form::UNWIND => Action::Leave {
+                unwound: form == form::UNWIND,
+            },
+            form::TYPED => Action::Typed {
+                location: self.location(fields)?,
+                type_index: self.type_index(fields.number()?)?,
+            },
             form::BRANCH => Action::Branch {
-                taken: fields.word(&[false, true])?,
+                way: fields.number()?,
             },
             form::MARK => Action::Mark(fields.word(Mark::ALL)?),
             _ => return Err(format!("there is no event {form}")),
@@ -201,6 +208,14 @@ impl Builder {
             Ok(ThreadId(index as u16))
         } else {
             Err(format!("there is no thread {index}"))
+        }
+    }
+
+    fn type_index(&self, index: u64) -> Result<TypeIndex, String> {
+        if index < self.trace.types.len() as u64 {
+            Ok(TypeIndex(index as u32))
+        } else {
+            Err(format!("there is no type {index}"))
         }
     }
 

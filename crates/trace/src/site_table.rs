@@ -35,6 +35,8 @@ pub struct SiteInfo {
     pub flags: u16,
     /// Where the calls stood that this was inlined from, innermost first.
     pub inlined_at: Vec<CallSite>,
+    /// Of a function's entry: the types of what its pointer parameters point to.
+    pub types: Vec<String>,
 }
 
 /// A call that was inlined.
@@ -144,7 +146,21 @@ impl SiteTable {
             operation,
             flags: record.flags,
             inlined_at,
+            types: match operation {
+                Operation::Enter => self.types(u64::from(id)),
+                _ => Vec::new(),
+            },
         })
+    }
+
+    /// The lines of the text that a function's record has behind its site.
+    fn types(&self, address: u64) -> Vec<String> {
+        let place = self.image.from_address(address + SITE_SIZE as u64);
+        let text = place
+            .and_then(|bytes| bytes.first_chunk())
+            .and_then(|pointer| self.image.string(u64::from_le_bytes(*pointer)));
+        let text = text.unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
     }
 
     fn call_site(&self, record: &Record) -> Option<CallSite> {
@@ -233,6 +249,9 @@ mod tests {
         data.extend(record(13, inner, BASE + 24 + 96, 5, 1));
         data.extend(record(14, 1, 0, 5, 1));
         data.extend(record(15, inner, 0, 5, 999));
+        data.extend(record(16, inner, 0, 5, Operation::Enter as u64));
+        data.extend((BASE + 24 + 48 * 6 + 8).to_le_bytes());
+        data.extend(b"a::A\na::B<u8>\0");
         SiteTable::new(Image::parse(executable(&data)).unwrap())
     }
 
@@ -255,6 +274,12 @@ mod tests {
     }
 
     #[test]
+    fn a_functions_entry_knows_the_types_of_its_parameters() {
+        assert_eq!(table().site(id(5)).unwrap().types, ["a::A", "a::B<u8>"]);
+        assert!(table().site(id(0)).unwrap().types.is_empty());
+    }
+
+    #[test]
     fn a_chain_that_never_ends_is_cut() {
         assert_eq!(table().site(id(2)).unwrap().inlined_at.len(), MAX_INLINING);
     }
@@ -262,7 +287,7 @@ mod tests {
     #[test]
     fn what_is_no_site_is_none() {
         let table = table();
-        for id in [0, 1, id(0) + 4, id(3), id(4), id(5), u32::MAX] {
+        for id in [0, 1, id(0) + 4, id(3), id(4), id(6), u32::MAX] {
             assert_eq!(table.site(id), None, "{id}");
         }
         assert_eq!(table.key(id(4)), None);

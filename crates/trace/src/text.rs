@@ -2,7 +2,7 @@
 //! then fields by name. Fields that are 0 or empty may be left out; `#` begins a comment.
 //!
 //! ```text
-//! raddle trace 1
+//! raddle trace 2
 //! build id "5b0f3c"
 //! test name "tests::push"
 //! thread
@@ -26,7 +26,7 @@ use std::fmt::Write;
 
 const MAGIC: &str = "raddle trace";
 /// Version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Why a text is no trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

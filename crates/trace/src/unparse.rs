@@ -45,6 +45,9 @@ pub fn records<'a, E>(
             }
         })?;
     }
+    for name in &trace.types {
+        sink((form::NAMED_TYPE, vec![text(name)]))?;
+    }
     for site in &trace.sites {
         let fields = vec![
             number(site.key),
@@ -126,8 +129,16 @@ fn action_record(action: &Action) -> (usize, Vec<u64>) {
                 vec![object, receiver.map_or(0, |location| location.offset)],
             )
         }
-        Action::Leave => (form::LEAVE, Vec::new()),
-        Action::Branch { taken } => (form::BRANCH, vec![(*taken).into()]),
+        Action::Leave { unwound: false } => (form::LEAVE, Vec::new()),
+        Action::Leave { unwound: true } => (form::UNWIND, Vec::new()),
+        Action::Typed {
+            location,
+            type_index,
+        } => {
+            let [object, offset] = place(location);
+            (form::TYPED, vec![object, offset, type_index.0.into()])
+        }
+        Action::Branch { way } => (form::BRANCH, vec![(*way).into()]),
         Action::Mark(mark) => (form::MARK, vec![*mark as u64]),
     }
 }

@@ -23,10 +23,11 @@ use std::path::Path;
 
 use raddle_abi::finding::Kind;
 use raddle_abi::site::SiteId;
+use raddle_trace::event::Trace;
 use raddle_trace::finding::{Finding, Place, Stack};
+use raddle_trace::naming;
 use raddle_trace::runner::{RawFinding, RawRecording};
 use raddle_trace::site_table::SiteTable;
-use raddle_trace::{binary, naming};
 
 use self::lanes::Interest;
 use self::locate::{Located, Locator};
@@ -34,8 +35,6 @@ use self::paths::Paths;
 use self::symbols::{Frame, Symbols};
 use crate::{Target, wording};
 
-/// Most events of a stored trace.
-const TRACED_EVENTS: usize = 1 << 20;
 /// Longest title, in characters.
 const TITLE: usize = 240;
 /// Longest cause.
@@ -159,12 +158,12 @@ impl Explainer {
             .collect()
     }
 
-    /// A recording in the format of traces, with names that hold across executions. `None`
-    /// if it is too long to be of use, or the executable has no sites.
-    pub fn trace(&self, recording: &RawRecording, build: &str, test: &str) -> Option<Vec<u8>> {
+    /// A recording as a trace, with names that hold across executions. `None` if it is empty or
+    /// the executable has no sites.
+    pub fn trace(&self, recording: &RawRecording, build: &str, test: &str) -> Option<Trace> {
         let sites = self.locator.sites()?;
-        let fits = !recording.events.is_empty() && recording.events.len() <= TRACED_EVENTS;
-        fits.then(|| binary::write(&naming::name(recording, sites, build, test)))
+        let any = !recording.events.is_empty();
+        any.then(|| naming::name(recording, sites, build, test))
     }
 
     /// The whole finding. The caller fills in what it knows about schedule and counts.

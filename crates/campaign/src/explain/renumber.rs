@@ -36,9 +36,13 @@ fn renumber_wait(wait: &mut RawWait, first: u16) {
     }
 }
 
-/// The recording with `first` as thread 0.
+/// The recording with `first` as thread 0, without what only tells where threads are: the
+/// stacks tell that better.
 pub(super) fn recording(recording: &RawRecording, first: u16) -> RawRecording {
     let mut recording = recording.clone();
+    recording.events.retain(|event| {
+        !Operation::from_number(event.operation).is_some_and(Operation::is_annotation)
+    });
     for event in &mut recording.events {
         renumber_event(event, first);
     }

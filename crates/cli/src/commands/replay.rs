@@ -1,6 +1,6 @@
 //! `cargo raddle replay ID|FILE`: the execution of a finding again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use raddle_campaign::{self as campaign, Options, Stored, Target, find_stored};
 use raddle_report::{Event, Replay};
@@ -28,7 +28,11 @@ pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
     let target = find_target(&targets, &stored)?;
     let options = session.campaign_options();
     let (console, stop) = (&mut session.console, &session.stop);
-    repeat(console, stop, target, &stored, command.times, &options)
+    let wanted = Wanted {
+        times: command.times,
+        trace: command.trace,
+    };
+    repeat(console, stop, target, &stored, &wanted, &options)
 }
 
 /// The finding of a program that cargo does not build.
@@ -43,7 +47,19 @@ fn run_program(command: ReplayCommand, stored: &Stored, results: &Path) -> Resul
     let target = session.target(&stored.test, &arguments, stdin.as_deref())?;
     let options = session.campaign_options();
     let (console, stop) = (&mut session.console, &session.stop);
-    repeat(console, stop, &target, stored, command.times, &options)
+    let wanted = Wanted {
+        times: command.times,
+        trace: command.trace,
+    };
+    repeat(console, stop, &target, stored, &wanted, &options)
+}
+
+/// What the user wants of a replay.
+struct Wanted {
+    /// How often.
+    times: u64,
+    /// Where its trace goes.
+    trace: Option<PathBuf>,
 }
 
 fn repeat(
@@ -51,15 +67,29 @@ fn repeat(
     stop: &StopFlag,
     target: &Target,
     stored: &Stored,
-    times: u64,
+    wanted: &Wanted,
     options: &Options,
 ) -> Result<Exit, Failure> {
-    let replay = campaign::replay(target, stored, times, options, stop.as_atomic())?;
+    let is_traced = wanted.trace.is_some();
+    let (times, stop_at) = (wanted.times, stop.as_atomic());
+    let replay = campaign::replay(target, stored, times, is_traced, options, stop_at)?;
     if let Some(why) = replay.not_testable {
         return Err(Failure::new(
             Exit::ProgramBroken,
             format!("{} cannot be replayed: {why}", stored.id),
         ));
+    }
+    if let Some(path) = &wanted.trace {
+        let trace = replay.trace.as_deref().unwrap_or_default();
+        std::fs::write(path, trace).map_err(|error| {
+            Failure::new(
+                Exit::Unsupported,
+                format!("cannot write the trace to {}: {error}", path.display()),
+            )
+        })?;
+        if replay.trace_is_cut {
+            console.note("the trace is only the beginning of the execution, the rest did not fit");
+        }
     }
     let reproduced = replay.reproduced;
     console.show(&Event::Replay(Box::new(Replay {

@@ -86,6 +86,7 @@ functions! {
     LLVMPointerTypeInContext(*mut RawContext, c_uint) -> *mut RawType;
     LLVMStructTypeInContext(*mut RawContext, *mut *mut RawType, c_uint, Bool) -> *mut RawType;
     LLVMFunctionType(*mut RawType, *mut *mut RawType, c_uint, Bool) -> *mut RawType;
+    LLVMGetTypeContext(*mut RawType) -> *mut RawContext;
     LLVMGetTypeKind(*mut RawType) -> c_uint;
     LLVMTypeOf(*mut RawValue) -> *mut RawType;
     LLVMGlobalGetValueType(*mut RawValue) -> *mut RawType;
@@ -130,6 +131,7 @@ functions! {
     LLVMGetInstructionOpcode(*mut RawValue) -> c_uint;
     LLVMGetNumOperands(*mut RawValue) -> c_int;
     LLVMGetOperand(*mut RawValue, c_uint) -> *mut RawValue;
+    LLVMSetOperand(*mut RawValue, c_uint, *mut RawValue);
     LLVMGetFirstUse(*mut RawValue) -> *mut RawUse;
     LLVMGetNextUse(*mut RawUse) -> *mut RawUse;
     LLVMGetUser(*mut RawUse) -> *mut RawValue;
@@ -171,6 +173,7 @@ functions! {
     LLVMBuildICmp(*mut RawBuilder, c_uint, *mut RawValue, *mut RawValue, *const c_char) -> *mut RawValue;
     LLVMBuildSelect(*mut RawBuilder, *mut RawValue, *mut RawValue, *mut RawValue, *const c_char) -> *mut RawValue;
     LLVMBuildInsertValue(*mut RawBuilder, *mut RawValue, *mut RawValue, c_uint, *const c_char) -> *mut RawValue;
+    LLVMBuildGEP2(*mut RawBuilder, *mut RawType, *mut RawValue, *mut *mut RawValue, c_uint, *const c_char) -> *mut RawValue;
     LLVMBuildLoad2(*mut RawBuilder, *mut RawType, *mut RawValue, *const c_char) -> *mut RawValue;
 
     LLVMGetMetadataKind(*mut RawMetadata) -> c_uint;

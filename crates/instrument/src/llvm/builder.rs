@@ -137,6 +137,18 @@ impl<'c> Builder<'c> {
         })
     }
 
+    /// The address so many bytes behind another.
+    pub fn offset(&self, address: Value<'c>, bytes: Value<'c>) -> Value<'c> {
+        let mut indices = [bytes.raw()];
+        // SAFETY: the builder stands in a block; there is one index, which counts bytes.
+        Value::new(unsafe {
+            let context = (api().LLVMGetTypeContext)((api().LLVMTypeOf)(address.raw()));
+            let byte = (api().LLVMIntTypeInContext)(context, 8);
+            let indices = indices.as_mut_ptr();
+            (api().LLVMBuildGEP2)(self.raw(), byte, address.raw(), indices, 1, UNNAMED)
+        })
+    }
+
     /// A plain load.
     pub fn load(&self, kind: Type<'c>, address: Value<'c>) -> Value<'c> {
         // SAFETY: the builder stands in a block.

@@ -53,6 +53,8 @@ kinds! {
     LexicalBlockFile = 19,
     /// A module of the source.
     Namespace = 20,
+    /// A variable or parameter of a function.
+    LocalVariable = 25,
 }
 
 /// Any metadata.

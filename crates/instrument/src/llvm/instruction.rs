@@ -24,6 +24,8 @@ macro_rules! opcodes {
 
 opcodes! {
     Return = 1,
+    Branch = 2,
+    Switch = 3,
     Invoke = 5,
     Alloca = 26,
     Load = 27,
@@ -34,6 +36,7 @@ opcodes! {
     CompareExchange = 56,
     ReadModifyWrite = 57,
     Resume = 58,
+    LandingPad = 59,
 }
 
 /// An instruction.
@@ -73,6 +76,17 @@ impl<'c> Instruction<'c> {
         assert!(index < self.operand_count(), "operand {index} of too few");
         // SAFETY: the index was checked.
         Value::new(unsafe { (api().LLVMGetOperand)(self.raw(), index) })
+    }
+
+    /// Puts another value into the place of an operand.
+    ///
+    /// # Panics
+    ///
+    /// If there are not that many.
+    pub fn set_operand(self, index: u32, value: Value<'c>) {
+        assert!(index < self.operand_count(), "operand {index} of too few");
+        // SAFETY: the index was checked; the verifier checks the type.
+        unsafe { (api().LLVMSetOperand)(self.raw(), index, value.raw()) }
     }
 
     /// Its debug location.

@@ -2,10 +2,14 @@
 
 use std::collections::HashMap;
 
+use raddle_abi::hooks::{CHANNEL, ENTER};
+
 use crate::llvm::{Instruction, Opcode, Value};
 
-/// Intrinsics that take an address without keeping it.
+/// Intrinsics and hooks that take an address without keeping it.
 const HARMLESS: &[&str] = &[
+    ENTER.symbol,
+    CHANNEL.symbol,
     "llvm.lifetime.",
     "llvm.memcpy.",
     "llvm.memmove.",

@@ -6,13 +6,16 @@
 
 mod atomics;
 mod calls;
+mod channels;
 mod escape;
 mod frames;
+mod functions;
 mod hooks;
 mod locks;
 mod phases;
 mod program_map;
 mod sites;
+mod types;
 mod walker;
 
 use std::path::Path;
@@ -27,6 +30,8 @@ pub const FINGERPRINT: &str = env!("RADDLE_PASSES");
 /// moving or merging accesses to shared memory. What turns out to be local needs no hook.
 const CLEAN: &str =
     "always-inline,function(sroa,simplifycfg),cgscc(inline,function(sroa,simplifycfg)),globaldce";
+/// Removes locals that [`CLEAN`] had to leave in memory for the hooks of function entries.
+const CLEAN_AGAIN: &str = "function(sroa,simplifycfg)";
 /// After the hooks, for crates that arrive unoptimised.
 const OPTIMIZE_CRATE: &str = "always-inline,globaldce,default<O1>";
 /// After the hooks, for what arrives optimised.
@@ -67,8 +72,10 @@ pub fn instrument(
     let module = Module::parse(&context, bitcode, name)?;
     let machine = Machine::new(&module)?;
     let map = program_map::collect(&context, &module, origin);
+    let mut counts = (0, 0);
     if origin != Origin::Prebuilt {
         mark_inlining(&context, &module);
+        counts = functions::insert(&context, &module);
         clean(&context, &module, &machine)?;
     }
     dump_to(&module, dump, name, "before")?;
@@ -89,8 +96,8 @@ pub fn instrument(
     context.check("compile the module")?;
     Ok(Instrumented {
         object,
-        hooks,
-        sites,
+        hooks: hooks + counts.0,
+        sites: sites + counts.1,
         map,
     })
 }
@@ -108,6 +115,9 @@ fn clean<'c>(context: &'c Context, module: &Module<'c>, machine: &Machine) -> Re
         function.add_attribute(context, Attribute::SANITIZE_THREAD);
     }
     machine.run(module, CLEAN)?;
+    if functions::forget_private(context, module) {
+        machine.run(module, CLEAN_AGAIN)?;
+    }
     // The hooks' bodies could not be inlined into functions that differ in this.
     for function in defined() {
         function.remove_attribute(Attribute::SANITIZE_THREAD);
@@ -165,15 +175,13 @@ fn is_instrumented(function: Value<'_>) -> bool {
 /// locks, and whatever is small. An operation's site then says which code performs it, not only which
 /// wrapper. Functions that passes recognise by name stay functions.
 fn mark_inlining<'c>(context: &'c Context, module: &Module<'c>) {
-    /// In LLVM's units; its own limit at `-O2` is 225.
-    const THRESHOLD: &str = "60";
     /// Instructions, unoptimised, of the largest wrapper of std around an operation.
     const WRAPPER: usize = 150;
     for function in module.functions() {
         if !is_instrumented(function) {
             continue;
         }
-        function.add_text_attribute(context, "function-inline-threshold", THRESHOLD);
+        set_threshold(context, function, 0);
         let Some(path) = function_path(&function.name()) else {
             continue;
         };
@@ -195,6 +203,17 @@ fn mark_inlining<'c>(context: &'c Context, module: &Module<'c>) {
             function.add_attribute(context, Attribute::NO_INLINE);
         }
     }
+}
+
+/// Says how large a function may be that is inlined before the operations' hooks go in, not
+/// counting so many hooks that it has already.
+fn set_threshold<'c>(context: &'c Context, function: Value<'c>, hooks: u64) {
+    /// In LLVM's units; its own limit at `-O2` is 225.
+    const THRESHOLD: u64 = 60;
+    /// What LLVM takes a call with a few arguments for.
+    const CALL: u64 = 50;
+    let threshold = (THRESHOLD + CALL * hooks).to_string();
+    function.add_text_attribute(context, "function-inline-threshold", &threshold);
 }
 
 /// Gives every function frame pointers, so that stacks can be walked, and a section of its

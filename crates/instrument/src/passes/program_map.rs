@@ -1,29 +1,25 @@
-//! Collects a module's part of the program map from debug metadata: the types that methods
-//! are called on, with all types inside them, and the functions.
+//! Collects a module's part of the program map from debug metadata: the types of parameters
+//! and of what methods are called on, with all types inside them and behind their pointers,
+//! and the functions.
 //!
-//! The prebuilt standard library carries no type metadata and is left out.
+//! The prebuilt standard library carries no type metadata. Its types are there where a crate
+//! uses them.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use raddle_trace::program_map::{FieldInfo, FunctionInfo, ProgramMap, TypeInfo};
 
+use super::types::{Field, Types};
 use super::{Origin, is_instrumented};
-use crate::llvm::{Context, Kind, Metadata, Module};
+use crate::llvm::{Context, Metadata, Module};
 use crate::path::function_path;
-
-/// DWARF tags.
-const POINTER: u16 = 0x0f;
-const MEMBER: u16 = 0x0d;
 
 /// The map as JSON.
 pub(super) fn collect<'c>(context: &'c Context, module: &Module<'c>, origin: Origin) -> Vec<u8> {
     let mut map = ProgramMap::default();
     if origin != Origin::Prebuilt {
-        let mut types = Types {
-            context,
-            names: HashMap::new(),
-            found: Vec::new(),
-        };
+        let types = Types::new(context);
+        let mut found = Found::default();
         for function in module.functions() {
             if !is_instrumented(function) {
                 continue;
@@ -31,139 +27,69 @@ pub(super) fn collect<'c>(context: &'c Context, module: &Module<'c>, origin: Ori
             let Some(subprogram) = function.subprogram() else {
                 continue;
             };
-            let receiver = types.receiver(subprogram);
-            if let Some(receiver) = receiver {
-                types.add(receiver);
+            let owner = types.owner(subprogram);
+            let signature = types.signature(subprogram).into_iter().skip(1);
+            for kind in owner.into_iter().chain(signature.flatten()) {
+                found.add(&types, kind);
             }
             let symbol = function.name();
             map.functions.push(FunctionInfo {
                 path: function_path(&symbol).unwrap_or(symbol),
-                receiver: receiver.map(|receiver| types.name(receiver)),
+                receiver: owner.map(|owner| types.name(owner).to_string()),
                 file: subprogram.file(),
                 line: subprogram.line(),
             });
         }
-        map.types = types.found;
+        map.types = found.types;
         map.normalise();
     }
     serde_json::to_vec(&map).unwrap_or_default()
 }
 
-/// Types by their metadata.
-struct Types<'c> {
-    context: &'c Context,
-    /// Full names; also which types were seen.
-    names: HashMap<Metadata<'c>, String>,
-    found: Vec<TypeInfo>,
+/// The types that were seen.
+#[derive(Default)]
+struct Found<'c> {
+    seen: HashSet<Metadata<'c>>,
+    types: Vec<TypeInfo>,
 }
 
-impl<'c> Types<'c> {
-    /// The type whose method a function is: the type it is defined in, or what its first
-    /// parameter is or points to, for methods of traits.
-    fn receiver(&self, subprogram: Metadata<'c>) -> Option<Metadata<'c>> {
-        let parent = subprogram.parent(self.context);
-        if let Some(parent) = parent.filter(|parent| parent.kind() == Kind::CompositeType) {
-            return Some(parent);
-        }
-        let in_implementation = parent.is_some_and(|parent| {
-            parent
-                .strings(self.context)
-                .first()
-                .is_some_and(|name| name.starts_with("{impl#"))
-        });
-        if !in_implementation {
-            return None;
-        }
-        let signature = self.operand(subprogram, Kind::SubroutineType)?;
-        let types = self.operand(signature, Kind::Tuple)?.operands(self.context);
-        let first = types.get(1).copied().flatten()?;
-        match first.kind() {
-            Kind::CompositeType => Some(first),
-            Kind::DerivedType if first.tag() == POINTER => self
-                .base(first)
-                .filter(|base| base.kind() == Kind::CompositeType),
-            _ => None,
-        }
-    }
-
-    fn operand(&self, node: Metadata<'c>, kind: Kind) -> Option<Metadata<'c>> {
-        node.operands(self.context)
-            .into_iter()
-            .flatten()
-            .find(|operand| operand.kind() == kind)
-    }
-
-    /// What a pointer or member is of. Its scope, which may be a type too, comes before it.
-    fn base(&self, derived: Metadata<'c>) -> Option<Metadata<'c>> {
-        let operands = derived.operands(self.context);
-        operands
-            .into_iter()
-            .flatten()
-            .rfind(|operand| operand.is_type())
-    }
-
-    /// Adds a type and the types of its fields, to any depth.
-    fn add(&mut self, first: Metadata<'c>) {
+impl<'c> Found<'c> {
+    /// Adds a type, the types of its fields, and what they point to, to any depth.
+    fn add(&mut self, types: &Types<'c>, first: Metadata<'c>) {
         let mut pending = vec![first];
         while let Some(kind) = pending.pop() {
-            if kind.kind() != Kind::CompositeType || self.names.contains_key(&kind) {
+            let Some(plain) = types.plain(kind) else {
+                continue;
+            };
+            if !self.seen.insert(plain) {
                 continue;
             }
-            let name = self.full_name(kind);
-            self.names.insert(kind, name.clone());
-            let mut fields: Vec<FieldInfo> = Vec::new();
-            let elements = self.operand(kind, Kind::Tuple);
-            for element in elements
-                .map(|list| list.operands(self.context))
-                .unwrap_or_default()
-            {
-                let Some(member) = element.filter(|element| element.tag() == MEMBER) else {
-                    continue;
-                };
-                let Some(base) = self.base(member) else {
-                    continue;
-                };
-                pending.push(base);
-                fields.push(FieldInfo {
-                    offset: member.offset(),
-                    name: member.type_name(),
-                    type_name: self.name(base),
-                    size: base.size(),
-                });
+            pending.extend(types.pointee(plain));
+            if !types.is_structure(plain) && !types.is_enumeration(plain) {
+                continue;
             }
-            fields.sort_unstable();
-            self.found.push(TypeInfo {
-                name,
-                size: kind.size(),
-                fields,
-            });
-        }
-    }
-
-    fn name(&self, kind: Metadata<'c>) -> String {
-        self.names
-            .get(&kind)
-            .cloned()
-            .unwrap_or_else(|| self.full_name(kind))
-    }
-
-    /// The name with the namespaces around it.
-    fn full_name(&self, kind: Metadata<'c>) -> String {
-        let mut parts = vec![kind.type_name()];
-        let mut scope = kind.parent(self.context);
-        while let Some(parent) = scope {
-            parts.push(match parent.kind() {
-                Kind::CompositeType => parent.type_name(),
-                _ => parent
-                    .strings(self.context)
+            let mut describe = |fields: Vec<Field<'c>>| {
+                let mut fields: Vec<_> = fields
                     .into_iter()
-                    .next()
-                    .unwrap_or_default(),
+                    .map(|field| {
+                        pending.push(field.kind);
+                        FieldInfo {
+                            offset: field.offset,
+                            name: field.name,
+                            type_name: types.name(field.kind).to_string(),
+                            size: types.size(field.kind),
+                        }
+                    })
+                    .collect();
+                fields.sort_unstable();
+                fields
+            };
+            self.types.push(TypeInfo {
+                name: types.name(kind).to_string(),
+                size: plain.size(),
+                fields: describe(types.fields(plain)),
+                variants: describe(types.variants(plain)),
             });
-            scope = parent.parent(self.context);
         }
-        parts.retain(|part| !part.is_empty());
-        parts.reverse();
-        parts.join("::")
     }
 }

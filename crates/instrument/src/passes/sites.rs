@@ -34,6 +34,8 @@ struct Record<'a, 'c> {
     column: u32,
     operation: Operation,
     flags: u16,
+    /// Of a function's entry: the types of what it gets.
+    types: Option<&'a str>,
 }
 
 impl<'c> Sites<'c> {
@@ -63,6 +65,49 @@ impl<'c> Sites<'c> {
         function: &Rc<Frame>,
         location: Option<Location<'c>>,
         operation: Operation,
+    ) -> Value<'c> {
+        let extra = (0, None);
+        self.record(
+            context, module, frames, function, location, operation, extra,
+        )
+    }
+
+    /// The record of a function's entry, with the types of what it gets.
+    pub(super) fn function_site(
+        &mut self,
+        context: &'c Context,
+        module: &Module<'c>,
+        frames: &mut Frames<'c>,
+        location: Location<'c>,
+        types: &str,
+        extra_flags: u16,
+    ) -> Value<'c> {
+        let Some(frame) = frames.frame_at(location) else {
+            return context.pointer().zero();
+        };
+        let extra = (extra_flags, Some(types));
+        let location = Some(location);
+        self.record(
+            context,
+            module,
+            frames,
+            &frame,
+            location,
+            Operation::Enter,
+            extra,
+        )
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a record is made of many things")]
+    fn record(
+        &mut self,
+        context: &'c Context,
+        module: &Module<'c>,
+        frames: &mut Frames<'c>,
+        function: &Rc<Frame>,
+        location: Option<Location<'c>>,
+        operation: Operation,
+        (extra_flags, types): (u16, Option<&str>),
     ) -> Value<'c> {
         let chain = location
             .map(|location| frames.chain(location))
@@ -99,7 +144,10 @@ impl<'c> Sites<'c> {
             line: location.map_or(0, Location::line),
             column: location.map_or(0, Location::column),
             operation,
-            flags: if is_std { flags::STD } else { 0 } | if is_quiet { flags::QUIET } else { 0 },
+            flags: extra_flags
+                | if is_std { flags::STD } else { 0 }
+                | if is_quiet { flags::QUIET } else { 0 },
+            types,
         };
         self.emit(context, module, &record)
     }
@@ -138,6 +186,7 @@ impl<'c> Sites<'c> {
             } else {
                 0
             },
+            types: None,
         };
         let record = self.emit(context, module, &record);
         self.calls.insert(location, record);
@@ -150,7 +199,7 @@ impl<'c> Sites<'c> {
         module: &Module<'c>,
         record: &Record<'_, 'c>,
     ) -> Value<'c> {
-        let fields = [
+        let mut fields = vec![
             context.constant(64, record.key),
             self.string(context, module, record.file),
             self.string(context, module, &Rc::from(record.function)),
@@ -163,6 +212,9 @@ impl<'c> Sites<'c> {
             context.constant(16, record.flags.into()),
             context.constant(32, 0),
         ];
+        if let Some(types) = record.types {
+            fields.push(self.string(context, module, &Rc::from(types)));
+        }
         let global = module.add_constant(context.constant_structure(&fields));
         module.place(global, 8, &self.section);
         self.count += 1;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::{Origin, clean, insert_hooks, instrument, mark_inlining};
+use super::{Origin, clean, functions, insert_hooks, instrument, mark_inlining};
 use crate::llvm::{Context, Machine, Module};
 
 fn rustc(arguments: &[&str]) -> Vec<u8> {
@@ -87,6 +87,7 @@ fn hooks_in(source: &str, function: &str) -> Vec<String> {
     let module = Module::parse(&context, &compile_crate(source), "case").expect("bitcode");
     let machine = Machine::new(&module).expect("a machine");
     mark_inlining(&context, &module);
+    functions::insert(&context, &module);
     clean(&context, &module, &machine).expect("clean bitcode");
     insert_hooks(&context, &module, Origin::Crate);
     module.verify().expect("valid bitcode");
@@ -163,6 +164,7 @@ pub fn all(a: &AtomicU64, p: &AtomicPtr<u8>) {
 }",
         "@all",
         &[
+            "enter:3",
             "load_64:4",
             "store_64:5",
             "rmw_64:6",
@@ -170,6 +172,7 @@ pub fn all(a: &AtomicU64, p: &AtomicPtr<u8>) {
             "rmw_64:8",
             "fence:9",
             "spin:10",
+            "leave:3",
         ],
     );
 }
@@ -214,6 +217,74 @@ fn locks_give_events_beside_their_operations() {
     let hooks = hooks_in(source, "Mutex$LT$T$GT$8try_lock");
     let names: Vec<_> = hooks.iter().map(|hook| hook.split(':').next()).collect();
     assert_eq!(names[..2], [Some("cas_32"), Some("lock")]);
+}
+
+#[test]
+fn methods_are_entered_and_left_even_if_inlined() {
+    let source = "pub struct Pair { small: u8, large: u64 }
+impl Pair {
+    fn sum(&self) -> u64 {
+        self.large
+    }
+}
+#[unsafe(no_mangle)]
+pub fn twice(pair: &Pair, other: &mut u8) -> u64 {
+    *other = pair.small;
+    pair.sum()
+}";
+    check(
+        source,
+        "@twice",
+        &[
+            "enter:8", "read:9", "write:9", "enter:3", "read:10", "leave:3", "leave:8",
+        ],
+    );
+}
+
+#[test]
+fn what_unwinds_through_a_function_is_announced() {
+    let source = "pub struct Guard<'a>(&'a mut u8);
+impl Drop for Guard<'_> {
+    #[inline(never)]
+    fn drop(&mut self) { *self.0 = 1; }
+}
+#[unsafe(no_mangle)]
+pub fn run(guard: &mut Guard, work: fn()) {
+    let _inner = Guard(guard.0);
+    work();
+}";
+    // A return, two landing pads, of which one ends in an abort, and the resumption.
+    check(
+        source,
+        "@run",
+        &[
+            "enter:7", "read:8", "write:8", "leave:7", "leave:7", "leave:7", "at:7", "leave:7",
+        ],
+    );
+}
+
+#[test]
+fn locals_stay_out_of_memory_though_methods_are_called_on_them() {
+    let source = "struct Count { n: u64, step: u64 }
+impl Count { fn next(&mut self) { self.n += self.step; } }
+#[unsafe(no_mangle)]
+pub fn count(from: u64) -> u64 {
+    let mut count = Count { n: from, step: 3 };
+    count.next();
+    count.n
+}";
+    check(source, "@count", &["enter:2", "leave:2"]);
+}
+
+#[test]
+fn functions_without_instances_are_not_announced() {
+    let source = "#[unsafe(no_mangle)]
+pub fn add(list: &[u64], to: &mut u64) { *to = list.iter().map(|n| n + 1).sum(); }";
+    let hooks = hooks_in(source, "@add");
+    assert!(
+        hooks.iter().all(|hook| !hook.starts_with("enter")),
+        "{hooks:?}"
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::scheduler;
 use crate::shared::shared;
 use crate::world::world;
 use raddle_abi::control::{conditions, target};
-use raddle_abi::hooks::{lock, phase};
+use raddle_abi::hooks::{channel, leave, lock, phase};
 use raddle_abi::site::{Operation, Site};
 
 /// A spin hint.
@@ -98,12 +98,49 @@ pub extern "C" fn __raddle_slow_panic(site: *const Site) {
 
 /// A function is entered.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub extern "C" fn __raddle_slow_enter(receiver: usize, site: *const Site) {
-    record::event(Operation::Enter, receiver as u64, 0, 0, 0, id(site));
+pub extern "C" fn __raddle_slow_enter(
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+    site: *const Site,
+) {
+    record::enter(&[first, second, third, fourth], id(site));
 }
 
-/// A function is left.
+/// A function is left, or goes on after unwinding.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub extern "C" fn __raddle_slow_leave(site: *const Site) {
-    record::event(Operation::Leave, 0, 0, 0, 0, id(site));
+pub extern "C" fn __raddle_slow_leave(how: u32, site: *const Site) {
+    match how {
+        leave::LANDING => record::landed(id(site)),
+        _ => record::leave(how == leave::UNWIND, id(site)),
+    }
+}
+
+/// A message goes through a channel.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn __raddle_slow_channel(
+    event: u32,
+    object: usize,
+    message: *const u64,
+    site: *const Site,
+) {
+    let operation = match event & 0xff {
+        channel::SEND => Operation::Send,
+        _ => Operation::Receive,
+    };
+    let words = event / channel::WORD;
+    let message = (0..words as usize).fold(0_u64, |hash, index| {
+        // SAFETY: instrumentation says how many words there are.
+        let word = unsafe { *message.add(index) };
+        // Addresses and small numbers: hardly two pairs of them are the same here.
+        hash.wrapping_mul(0x0100_0000_01b3).wrapping_add(word)
+    });
+    record::event(operation, object as u64, message, words, 0, id(site));
+}
+
+/// A branch goes one of its ways.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_branch(way: u32, site: *const Site) {
+    record::event(Operation::Branch, 0, way.into(), 0, 0, id(site));
 }

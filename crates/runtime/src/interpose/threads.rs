@@ -148,6 +148,7 @@ fn run_destructors(number: usize) {
 
 /// Ends the running thread.
 pub fn finish(number: usize, result: usize) -> ! {
+    record::leave_all();
     run_destructors(number);
     mutex::owner_ends(number);
     if world().execution.alive == 1 {

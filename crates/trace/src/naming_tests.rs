@@ -1,0 +1,198 @@
+//! Tests of naming: recordings by hand, and the traces that they become.
+
+use super::*;
+use crate::text;
+
+/// Site n has key n; there is a static of 16 bytes at 0x1000.
+struct Fake;
+
+impl Addresses for Fake {
+    fn site(&self, id: SiteId) -> Option<SiteInfo> {
+        (id < 100).then(|| SiteInfo {
+            key: u64::from(id),
+            file: "src/lib.rs".into(),
+            function: format!("f{id}"),
+            line: id,
+            column: 0,
+            operation: Operation::Unknown,
+            flags: if id == 90 { flags::METHOD } else { 0 },
+            inlined_at: Vec::new(),
+            types: match id {
+                90.. => vec!["A".into(), "B".into()],
+                _ => Vec::new(),
+            },
+        })
+    }
+
+    fn static_at(&self, address: u64) -> Option<(String, u64)> {
+        (0x1000..0x1010)
+            .contains(&address)
+            .then(|| ("S".into(), address - 0x1000))
+    }
+}
+
+fn raw(thread: u16, operation: Operation, site: SiteId, address: u64, value: u64) -> RawEvent {
+    let (operation, len) = (operation as u16, 4);
+    RawEvent {
+        operation,
+        thread,
+        site,
+        address,
+        value,
+        len,
+        order: 4,
+        flags: 0,
+        stack: 0,
+        point: 0,
+    }
+}
+
+#[test]
+fn entries_say_what_methods_are_called_on_and_what_they_get() {
+    check(
+        vec![
+            raw(0, Operation::Enter, 90, 0x1000, 0),
+            raw(0, Operation::Argument, 90, 0x1008, 1),
+            raw(0, Operation::Enter, 91, 0x1008, 0),
+            raw(0, Operation::Leave, 91, 0, 1),
+            raw(0, Operation::Leave, 90, 0, 0),
+        ],
+        r#"thread
+         static path "S"
+         type name "A"
+         type name "B"
+         enter receiver 1 site 1
+         typed site 1
+         typed offset 8 type 1 site 1
+         enter site 2
+         typed offset 8 site 2
+         unwind site 2
+         leave site 1"#,
+    );
+}
+
+#[test]
+fn messages_are_paired_by_what_tells_them_apart() {
+    check(
+        vec![
+            raw(0, Operation::Receive, 1, 0x1000, 9),
+            raw(0, Operation::Send, 1, 0x1000, 7),
+            raw(0, Operation::Send, 1, 0x1000, 8),
+            raw(0, Operation::Receive, 2, 0x1000, 8),
+            raw(0, Operation::Receive, 2, 0x1000, 7),
+            raw(0, Operation::Receive, 2, 0x1000, 7),
+        ],
+        r#"thread
+         static path "S"
+         send-item site 1
+         send-item number 1 site 1
+         receive-item number 1 site 2
+         receive-item site 2"#,
+    );
+}
+
+fn check(events: Vec<RawEvent>, expected: &str) {
+    let recording = RawRecording {
+        events,
+        ..RawRecording::default()
+    };
+    let text = text::write(&name(&recording, &Fake, "", ""));
+    let lines: Vec<_> = text
+        .lines()
+        .filter(|line| {
+            !["raddle", "build", "test", "site ", "end"]
+                .iter()
+                .any(|word| line.starts_with(word))
+        })
+        .collect();
+    let expected: Vec<_> = expected
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn threads_are_named_by_parent_site_and_occurrence() {
+    check(
+        vec![
+            raw(0, Operation::Spawn, 7, 1, 0),
+            raw(0, Operation::Spawn, 7, 2, 0),
+            raw(2, Operation::Start, 0, 2, 0),
+            raw(2, Operation::Exit, 0, 2, 0),
+            raw(0, Operation::Join, 8, 2, 0),
+        ],
+        "thread
+         thread parent 1 key 0000000000000007
+         thread parent 1 key 0000000000000007 occurrence 1
+         send-start other 1 site 1
+         send-start other 2 site 1
+         receive-start thread 2 other 2
+         send-end thread 2 other 2
+         receive-end other 2 site 2",
+    );
+}
+
+#[test]
+fn memory_is_named_by_block_static_or_first_touch() {
+    check(
+        vec![
+            raw(0, Operation::Alloc, 1, 0x9000, 32),
+            raw(0, Operation::Write, 2, 0x9008, 7),
+            raw(0, Operation::Read, 3, 0x1004, 1),
+            raw(0, Operation::AtomicLoad, 4, 0x7ffe_0004, 2),
+            raw(0, Operation::Free, 5, 0x9000, 0),
+            raw(0, Operation::Alloc, 1, 0x9010, 8),
+            raw(0, Operation::Read, 3, 0x9010, 0),
+        ],
+        "thread
+         heap key 0000000000000001 size 32
+         static path \"S\"
+         region key 0000000000000004
+         heap key 0000000000000001 occurrence 1 size 8
+         alloc site 1
+         access kind write offset 8 size 4 value 7 order acquire site 2
+         access kind read object 1 offset 4 size 4 value 1 order acquire site 3
+         access kind atomic-load object 2 offset 4 size 4 value 2 order acquire site 4
+         free site 5
+         alloc object 3 site 1
+         access kind read object 3 size 4 order acquire site 3",
+    );
+}
+
+#[test]
+fn locks_and_waits_keep_their_mode_and_object() {
+    let mut shared = raw(0, Operation::LockAcquire, 1, 0x1000, 0);
+    let mut exclusive = raw(0, Operation::LockRelease, 1, 0x1008, 0);
+    (shared.order, exclusive.order) = (1, 0);
+    let wait = raw(0, Operation::FutexWait, 2, 0x1000, 0);
+    let wake = raw(0, Operation::FutexWake, 2, 0x1000, 0);
+    check(
+        vec![shared, exclusive, wait, wake],
+        "thread
+         static path \"S\"
+         lock step acquire mode shared site 1
+         lock step release offset 8 mode exclusive site 1
+         wait site 2
+         send-wake site 2",
+    );
+}
+
+#[test]
+fn odd_recordings_are_survived() {
+    let mut odd = raw(9, Operation::Unknown, 999, u64::MAX, u64::MAX);
+    let mut events = Vec::new();
+    for operation in 0..40 {
+        odd.operation = operation;
+        events.push(odd);
+    }
+    let recording = RawRecording {
+        events,
+        ..RawRecording::default()
+    };
+    let trace = name(&recording, &Fake, "b", "t");
+    // What nobody sent is not received, and an argument without a type tells nothing.
+    assert_eq!(trace.events.len(), 39);
+    assert_eq!(text::parse(&text::write(&trace)), Ok(trace));
+}
