@@ -3,7 +3,7 @@
 use std::thread;
 
 #[test]
-fn two_first_sends_while_the_receiver_drops() {
+pub fn two_first_sends_while_the_receiver_drops() {
     let (sender, receiver) = crossbeam_channel::unbounded::<u64>();
     let senders = [1, 2].map(|message| {
         let sender = sender.clone();

@@ -4,7 +4,7 @@ use internment::ArcIntern;
 use std::thread;
 
 #[test]
-fn interned_while_the_last_owner_drops() {
+pub fn interned_while_the_last_owner_drops() {
     let first = ArcIntern::new(7_u64);
     let other = thread::spawn(|| assert_eq!(*ArcIntern::new(7_u64), 7));
     drop(first);

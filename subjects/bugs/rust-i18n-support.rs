@@ -4,7 +4,7 @@ use rust_i18n_support::AtomicStr;
 use std::thread;
 
 #[test]
-fn read_while_replaced() {
+pub fn read_while_replaced() {
     let text = AtomicStr::from("en");
     thread::scope(|scope| {
         scope.spawn(|| {

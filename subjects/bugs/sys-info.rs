@@ -3,7 +3,7 @@
 use std::thread;
 
 #[test]
-fn disk_info_by_two_threads() {
+pub fn disk_info_by_two_threads() {
     let threads = [(); 2].map(|()| thread::spawn(|| sys_info::disk_info().is_ok()));
     for thread in threads {
         let _ = thread.join().unwrap();

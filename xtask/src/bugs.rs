@@ -1,9 +1,14 @@
 //! Runs the tool on published crates with a known bug, and on the versions that fixed it. Each
 //! bug has a short test in `subjects/bugs`, which is put into a crate that depends on nothing
-//! but the version in question.
+//! but the version in question. What it takes to find the bug stands in the book beside what
+//! the same test comes to when it is just repeated.
+
+mod page;
+mod probe;
+mod stress;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -11,6 +16,9 @@ use serde::Deserialize;
 use crate::counts::Counts;
 use crate::messages::{self, Message};
 use crate::{repository, setup, shell};
+
+/// Executions per test.
+const EXECUTIONS: &str = "20000";
 
 #[derive(Deserialize)]
 struct Manifest {
@@ -20,14 +28,32 @@ struct Manifest {
 /// A known bug of a published crate.
 #[derive(Deserialize)]
 struct Bug {
+    /// Name of the test's file.
     name: String,
+    /// Name of the crate, if that is another one.
+    package: Option<String>,
+    /// Its features.
+    #[serde(default)]
+    features: Vec<String>,
+    /// Where it was reported.
+    source: String,
+    /// What goes wrong.
+    what: String,
     /// Kinds under one of which it has to be found.
     kinds: Vec<String>,
+    /// Why it cannot be found yet.
+    unreached: Option<String>,
     buggy: Release,
     fixed: Release,
     /// Whether it belongs to the short tier.
     #[serde(default)]
     short: bool,
+}
+
+impl Bug {
+    fn package(&self) -> &str {
+        self.package.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// A version, with what a lock file says about it: that is how withdrawn ones are had.
@@ -37,24 +63,71 @@ struct Release {
     checksum: String,
 }
 
-/// Runs the named bugs (all without names) and prints what came of them.
-pub fn run(names: &[String]) -> Result<()> {
+/// What a run of the tool came to.
+struct Judgement {
+    /// Kind of the first finding that counts.
+    kind: String,
+    /// Ids of all.
+    ids: Vec<String>,
+    /// Executions to the first finding, or all of them.
+    executions: u64,
+    seconds: f64,
+}
+
+impl Judgement {
+    fn words(&self) -> String {
+        let Self {
+            ids,
+            executions,
+            seconds,
+            ..
+        } = self;
+        match ids.is_empty() {
+            true => format!("nothing in {executions} executions, {seconds:.1} s"),
+            false => format!(
+                "{} after {executions} executions, {seconds:.1} s",
+                ids.join(", ")
+            ),
+        }
+    }
+}
+
+/// Runs the named bugs (all without names) and prints what came of them; with `write`, also
+/// without the tool, and everything goes into the book.
+pub fn run(names: &[String], write: bool) -> Result<()> {
     let tool = setup::tool()?;
     let mut failures = 0;
     let bugs = manifest()?;
-    let chosen = bugs
+    let chosen: Vec<&Bug> = bugs
         .iter()
-        .filter(|bug| names.is_empty() || names.contains(&bug.name));
+        .filter(|bug| names.is_empty() || names.contains(&bug.name))
+        .collect();
+    if chosen.is_empty() {
+        bail!("no bug of subjects/manifest.toml has one of these names");
+    }
     for bug in chosen {
+        let mut judgements = Vec::new();
         for (release, is_buggy) in [(&bug.buggy, true), (&bug.fixed, false)] {
+            let name = format!("{} {}", bug.name, release.version);
             match judge(&tool, bug, release, is_buggy) {
-                Ok(words) => println!("{} {}: {words}", bug.name, release.version),
+                Ok(judgement) => {
+                    println!("{name}: {}", judgement.words());
+                    judgements.push(judgement);
+                }
                 Err(error) => {
-                    println!("{} {}: WRONG: {error:#}", bug.name, release.version);
+                    println!("{name}: WRONG: {error:#}");
                     failures += 1;
                 }
             }
         }
+        if let ([found, clean], true) = (&judgements[..], write) {
+            let native = stress::run(&probe::probe(bug, &bug.buggy)?, bug)?;
+            println!("{} {} natively: {native}", bug.name, bug.buggy.version);
+            page::keep(bug, found, clean, &native)?;
+        }
+    }
+    if write {
+        page::write(&bugs)?;
     }
     match failures {
         0 => Ok(()),
@@ -68,8 +141,8 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
         for (release, is_buggy) in [(&bug.buggy, true), (&bug.fixed, false)] {
             let name = format!("{} {}", bug.name, release.version);
             match judge(tool, bug, release, is_buggy) {
-                Ok(words) => {
-                    println!("-- {name}: {words}");
+                Ok(judgement) => {
+                    println!("-- {name}: {}", judgement.words());
                     counts.pass();
                 }
                 Err(error) => counts.fail(format!("{name}: {error:#}")),
@@ -86,64 +159,56 @@ fn manifest() -> Result<Vec<Bug>> {
 }
 
 /// Runs the tool on one version: what it found, if that is as it should be.
-fn judge(tool: &Path, bug: &Bug, release: &Release, is_buggy: bool) -> Result<String> {
-    let directory = probe(bug, release)?;
+fn judge(tool: &Path, bug: &Bug, release: &Release, is_buggy: bool) -> Result<Judgement> {
+    let directory = probe::probe(bug, release)?;
     let mut command = shell::raddle(tool, &directory, ["test", "--test", "bug"]);
     command.args(["--message-format", "json", "--time", "120s"]);
+    command.args(["--executions", EXECUTIONS]);
+    if is_buggy {
+        command.args(["--max-findings", "1"]);
+    }
     let (stdout, code) = shell::output(&mut command)?;
     if !matches!(code, Some(0 | 100)) {
         bail!("the tool ended with {code:?}");
     }
     fs::write(directory.join("raddle-output.json"), &stdout)?;
-    let (mut ids, mut explored) = (Vec::new(), 0);
+    let mut judgement = Judgement {
+        kind: String::new(),
+        ids: Vec::new(),
+        executions: 0,
+        seconds: 0.0,
+    };
+    let mut first = None;
+    let mut verdict = "nothing said".to_owned();
     for message in messages::parse(&stdout)? {
         match message {
-            Message::Finding { id, .. } => ids.push(id),
-            Message::Summary(summary) => explored = summary.explored,
-            _ => {}
+            Message::Finding {
+                id,
+                kind,
+                executions,
+                ..
+            } => {
+                if bug.kinds.contains(&kind) && first.is_none_or(|first| executions < first) {
+                    first = Some(executions);
+                    judgement.kind = kind;
+                }
+                judgement.ids.push(id);
+            }
+            Message::Test(test) => {
+                judgement.executions = test.executions;
+                judgement.seconds = test.seconds;
+                verdict = [test.verdict, test.why.unwrap_or_default()].join(" ");
+            }
+            Message::Summary(_) | Message::Other => {}
         }
     }
-    let found = match ids.is_empty() {
-        true => "nothing".to_owned(),
-        false => ids.join(", "),
+    let is_right = match is_buggy {
+        true => first.is_some() || (bug.unreached.is_some() && judgement.ids.is_empty()),
+        false => judgement.ids.is_empty(),
     };
-    let is_kind = |id: &String| bug.kinds.iter().any(|kind| id.starts_with(kind.as_str()));
-    let is_right = if is_buggy {
-        ids.iter().any(is_kind)
-    } else {
-        ids.is_empty()
-    };
-    if explored != 1 || !is_right {
-        bail!("found {found} in {explored} explored tests");
+    if verdict.trim() != "explored" || !is_right {
+        bail!("{}: {}", verdict.trim(), judgement.words());
     }
-    Ok(format!("found {found}"))
-}
-
-/// A crate with the bug's test, in a directory of its own.
-fn probe(bug: &Bug, release: &Release) -> Result<PathBuf> {
-    let Release { version, checksum } = release;
-    let name = &bug.name;
-    let directory = repository::scratch("bugs").join(format!("{name}-{version}"));
-    fs::create_dir_all(directory.join("src"))?;
-    fs::create_dir_all(directory.join("tests"))?;
-    let test = repository::root()
-        .join("subjects/bugs")
-        .join(format!("{name}.rs"));
-    fs::copy(&test, directory.join("tests/bug.rs"))
-        .with_context(|| format!("there is no {}", test.display()))?;
-    fs::write(directory.join("src/lib.rs"), "")?;
-    let manifest = format!(
-        "[package]\nname = \"probe\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n[dependencies]\n{name} = \"={version}\"\n"
-    );
-    fs::write(directory.join("Cargo.toml"), manifest)?;
-    // Cargo adds what is missing, and keeps a version that was withdrawn if it stands here.
-    let lock = format!(
-        "version = 4\n\n[[package]]\nname = \"probe\"\nversion = \"0.1.0\"\ndependencies = [\"{name}\"]\n\n\
-         [[package]]\nname = \"{name}\"\nversion = \"{version}\"\n\
-         source = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"{checksum}\"\n"
-    );
-    if !directory.join("Cargo.lock").is_file() {
-        fs::write(directory.join("Cargo.lock"), lock)?;
-    }
-    Ok(directory)
+    judgement.executions = first.unwrap_or(judgement.executions);
+    Ok(judgement)
 }

@@ -136,16 +136,16 @@ fn evaluate(
             })
     };
     if search.again || kept.twin.is_none() {
-        let program = build::build(tool, subject, Program::Twin)?;
-        kept.twin = Some(cell::twin(tool, &program, today)?);
+        let target = build::build(tool, subject, Program::Twin)?;
+        kept.twin = Some(cell::twin(tool, &target, today)?);
         results::write(&subject.name, &kept)?;
     }
-    let program = build::build(tool, subject, Program::Buggy)?;
+    let target = build::build(tool, subject, Program::Buggy)?;
     for strategy in strategies {
         if is_done(kept.cells.get(strategy)) {
             continue;
         }
-        let cell = cell::measure(tool, subject, &program, strategy, search, today)?;
+        let cell = cell::measure(tool, subject, &target, strategy, search, today)?;
         println!("{} {strategy}: {}", subject.name, statistics::words(&cell));
         kept.cells.insert(strategy.clone(), cell);
         results::write(&subject.name, &kept)?;
@@ -164,7 +164,7 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
     at_a_time(cores(), &chosen, |subject| {
         for kind in [Program::Buggy, Program::Twin] {
             let judged = build::build(tool, subject, kind)
-                .and_then(|program| cell::judge(tool, subject, &program, kind));
+                .and_then(|target| cell::judge(tool, subject, &target, kind));
             let mut counts = counts.lock().unwrap_or_else(|error| error.into_inner());
             match judged {
                 Ok(()) => counts.pass(),
@@ -173,6 +173,17 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// The same by itself.
+pub fn check_alone(full: bool) -> Result<()> {
+    let tool = setup::tool()?;
+    let mut counts = Counts::default();
+    check(&mut counts, &tool, full)?;
+    match counts.conclude() {
+        true => Ok(()),
+        false => bail!("not everything is as it should be"),
+    }
 }
 
 /// Does something with each of a list, several at a time; the first error ends it.

@@ -61,6 +61,9 @@ enum Task {
     Bugs {
         /// Names out of subjects/manifest.toml; all of them without any.
         names: Vec<String>,
+        /// Also repeat the tests natively, and write the figures into the book.
+        #[arg(long)]
+        write: bool,
     },
     /// Measure the tool on programs with known bugs.
     Evaluate {
@@ -93,6 +96,12 @@ enum Task {
 enum Evaluation {
     /// How many schedules each strategy needs to the first sight of each bug.
     Search(evaluate::Search),
+    /// Only whether each bug is found, and nothing in the correct twins; a part of `test`.
+    Check {
+        /// All of them.
+        #[arg(long)]
+        full: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -107,10 +116,13 @@ fn main() -> ExitCode {
         Task::Bless => bless::run(),
         Task::Tidy => tidy::run(),
         Task::Lint => lint::run(),
-        Task::Bugs { names } => bugs::run(&names),
+        Task::Bugs { names, write } => bugs::run(&names, write),
         Task::Evaluate {
             what: Evaluation::Search(search),
         } => evaluate::search(&search),
+        Task::Evaluate {
+            what: Evaluation::Check { full },
+        } => evaluate::check_alone(full),
         Task::Programs { write } => programs::run(write),
         Task::Subjects {
             names,

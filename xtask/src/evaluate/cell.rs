@@ -1,8 +1,9 @@
 //! Measures one subject with one strategy.
 //!
-//! Plain accesses to shared memory are scheduling points and data races are not looked for, as
-//! it is with the tools whose figures stand beside ours: a race would be found in the first
-//! execution of most of these programs. The three serial executions before each search are not
+//! In C programs plain accesses to shared memory are scheduling points and data races are not
+//! looked for, as it is with the tools whose figures stand beside ours: a race would be found in
+//! the first execution of most of these programs. Rust tests, which have none, are run as the
+//! tool does it by default. The three serial executions before each search are not
 //! counted; no subject shows its bug in them.
 
 use std::fs;
@@ -11,8 +12,8 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
-use crate::evaluate::build::Program;
-use crate::evaluate::manifest::Subject;
+use crate::evaluate::build::{Program, Target};
+use crate::evaluate::manifest::{Language, Subject};
 use crate::evaluate::results::{Cell, Twin};
 use crate::evaluate::{DEFAULT, Search};
 use crate::messages::{self, Message};
@@ -29,7 +30,7 @@ const GENEROUS: u64 = 5000;
 pub fn measure(
     tool: &Path,
     subject: &Subject,
-    program: &Path,
+    target: &Target,
     strategy: &str,
     search: &Search,
     today: &str,
@@ -39,11 +40,11 @@ pub fn measure(
         let seed = (search_number * SPACING).to_string();
         let cap = search.cap.to_string();
         let mut arguments = vec!["--seed", &seed, "--executions", &cap, "--max-findings", "1"];
-        arguments.extend(["--granularity", "access", "--races", "off"]);
+        arguments.extend(points(subject));
         if strategy != DEFAULT {
             arguments.extend(["--strategy", strategy]);
         }
-        let report = run(tool, program, &arguments)?;
+        let report = run(tool, target, &arguments)?;
         let first = report
             .findings
             .iter()
@@ -67,8 +68,8 @@ pub fn measure(
 }
 
 /// Runs a twin with the tool's defaults.
-pub fn twin(tool: &Path, program: &Path, today: &str) -> Result<Twin> {
-    let report = run(tool, program, &["--executions", &TWIN.to_string()])?;
+pub fn twin(tool: &Path, target: &Target, today: &str) -> Result<Twin> {
+    let report = run(tool, target, &["--executions", &TWIN.to_string()])?;
     Ok(Twin {
         date: today.to_owned(),
         executions: report.executions,
@@ -81,25 +82,19 @@ pub fn twin(tool: &Path, program: &Path, today: &str) -> Result<Twin> {
 }
 
 /// Whether the tool finds with its defaults what it should.
-pub fn judge(tool: &Path, subject: &Subject, program: &Path, kind: Program) -> Result<()> {
+pub fn judge(tool: &Path, subject: &Subject, target: &Target, kind: Program) -> Result<()> {
     match kind {
         Program::Twin => {
-            let found = twin(tool, program, "")?.findings;
+            let found = twin(tool, target, "")?.findings;
             if !found.is_empty() {
                 bail!("found {} where there is nothing", found.join(", "));
             }
         }
         Program::Buggy => {
             let executions = GENEROUS.to_string();
-            let arguments = [
-                "--executions",
-                &executions,
-                "--races",
-                "off",
-                "--granularity",
-            ];
-            let arguments = [&arguments[..], &["access", "--max-findings", "1"]].concat();
-            let report = run(tool, program, &arguments)?;
+            let mut arguments = vec!["--executions", &executions, "--max-findings", "1"];
+            arguments.extend(points(subject));
+            let report = run(tool, target, &arguments)?;
             if !report
                 .findings
                 .iter()
@@ -111,6 +106,14 @@ pub fn judge(tool: &Path, subject: &Subject, program: &Path, kind: Program) -> R
         }
     }
     Ok(())
+}
+
+/// Options that say where scheduling points are.
+fn points(subject: &Subject) -> &'static [&'static str] {
+    match subject.language() {
+        Language::C => &["--granularity", "access", "--races", "off"],
+        Language::Rust => &[],
+    }
 }
 
 /// What a run of the tool reported.
@@ -131,15 +134,16 @@ impl Subject {
     }
 }
 
-fn run(tool: &Path, program: &Path, arguments: &[&str]) -> Result<Report> {
-    let directory = program.parent().context("a program is in a directory")?;
+fn run(tool: &Path, target: &Target, arguments: &[&str]) -> Result<Report> {
+    let directory = &target.directory;
     let results = directory.join("raddle-results");
     if results.exists() {
         fs::remove_dir_all(&results)?;
     }
     let mut command = shell::raddle(tool, directory, ["test", "--message-format", "json"]);
     command.args(["-j", "1", "--time", "30m"]).args(arguments);
-    let output = command.arg("./program").stdin(Stdio::null()).output()?;
+    command.args(target.arguments).stdin(Stdio::null());
+    let output = command.output()?;
     if !matches!(output.status.code(), Some(0 | 100)) {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("the tool ended with {}: {words}", output.status);

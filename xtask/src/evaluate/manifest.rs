@@ -17,7 +17,7 @@ struct Manifest {
 #[derive(Deserialize)]
 pub struct Subject {
     pub name: String,
-    /// File in `subjects/c`.
+    /// File in `subjects`.
     pub source: String,
     /// Macros, as in `NAME=VALUE`.
     #[serde(default)]
@@ -33,6 +33,22 @@ pub struct Subject {
     /// Whether it belongs to the short tier.
     #[serde(default)]
     pub short: bool,
+}
+
+/// What a subject is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    C,
+    Rust,
+}
+
+impl Subject {
+    pub fn language(&self) -> Language {
+        match self.source.ends_with(".c") {
+            true => Language::C,
+            false => Language::Rust,
+        }
+    }
 }
 
 /// A figure of others.
@@ -60,16 +76,12 @@ mod tests {
     #[test]
     fn every_subject_has_a_source_and_a_name_of_its_own() {
         let subjects = read().unwrap();
-        let sources = repository::root().join("subjects/c");
+        let sources = repository::root().join("subjects");
         for (index, subject) in subjects.iter().enumerate() {
-            assert!(
-                sources.join(&subject.source).is_file(),
-                "{}",
-                subject.source
-            );
-            let same = subjects[..index]
-                .iter()
-                .find(|other| other.name == subject.name);
+            let source = sources.join(&subject.source);
+            assert!(source.is_file(), "{}", subject.source);
+            let same = |other: &&super::Subject| other.name == subject.name;
+            let same = subjects[..index].iter().find(same);
             assert!(same.is_none(), "{}", subject.name);
         }
     }
@@ -77,14 +89,17 @@ mod tests {
     #[test]
     fn every_source_has_a_subject_and_a_twin() {
         let subjects = read().unwrap();
-        for entry in std::fs::read_dir(repository::root().join("subjects/c")).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_some_and(|extension| extension == "c") {
-                let name = path.file_name().unwrap().to_string_lossy().into_owned();
-                assert!(
-                    subjects.iter().any(|subject| subject.source == name),
-                    "{name}"
-                );
+        for (directory, extension) in [("c", "c"), ("rust", "rs")] {
+            let path = repository::root().join("subjects").join(directory);
+            for entry in std::fs::read_dir(path).unwrap() {
+                let path = entry.unwrap().path();
+                if path.extension().is_none_or(|found| found != extension) {
+                    continue;
+                }
+                let name = path.file_name().unwrap().to_string_lossy();
+                let name = format!("{directory}/{name}");
+                let has_name = |subject: &super::Subject| subject.source == name;
+                assert!(subjects.iter().any(has_name), "{name}");
                 let text = std::fs::read_to_string(&path).unwrap();
                 assert!(text.contains("FIXED"), "{name} has no twin");
             }

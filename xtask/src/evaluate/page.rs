@@ -15,13 +15,13 @@ use crate::repository;
 const INTRODUCTION: &str = "# Schedules to the first bug
 
 Written by `cargo xtask evaluate search`, from `subjects/results/search`: how many schedules each strategy needs until it
-sees the bug of each program in `subjects/c`. These programs are re-created from published descriptions of benchmarks, and
-each has a correct twin, in which nothing may be found. A number is the mean over the searches (20, with seeds of their
+sees the bug of each program in `subjects/c` and each test in `subjects/rust`. The programs are re-created from published
+descriptions of benchmarks. Each has a correct twin, in which nothing may be found. A number is the mean over the searches (20, with seeds of their
 own) and its 95 % interval, by bootstrap. A search is given up after 10,000 schedules: `≥ 4200 (15/20)` is a mean in which
 5 searches without success count with these, and `never` had no success at all.
 
-Plain accesses to shared memory are scheduling points here, and data races are not looked for, because that is how the
-figures of others were made. As the tool is set by default, it looks for races and makes the places of those that it saw
+In the C programs plain accesses to shared memory are scheduling points, and data races are not looked for, because that
+is how the figures of others were made. As the tool is set by default, it looks for races and makes the places of those that it saw
 scheduling points. In these programs that comes to the same points after the first executions, in which the races that are
 most of these bugs' causes are reported.
 ";
