@@ -9,13 +9,15 @@ use raddle_e2e::{Fixture, Line, Run, Tool};
 /// A project with this source compiled to `prog`.
 fn built(compiler: &str, source: &str) -> Fixture {
     let fixture = Fixture::special("make");
-    let ended = Tool::new(
-        fixture.path(),
-        [compiler, "-g", "-O1", "-o", "prog", source],
-    )
-    .run();
-    assert!(ended.status.success(), "{ended:#?}");
+    compile(&fixture, compiler, &[source]);
     fixture
+}
+
+/// Compiles these files to `prog`.
+fn compile(fixture: &Fixture, compiler: &str, files: &[&str]) {
+    let flags = [compiler, "-g", "-O1", "-pthread", "-o", "prog"];
+    let ended = Tool::new(fixture.path(), flags.iter().chain(files)).run();
+    assert!(ended.status.success(), "{ended:#?}");
 }
 
 /// Compiles without us.
@@ -186,18 +188,7 @@ fn without_clang_rust_works_and_native_code_is_named() {
 fn code_that_synchronises_unseen_makes_races_uncertain() {
     let fixture = Fixture::special("make");
     plain_cc(&fixture, &["-O1", "-c", "handover.c", "-o", "handover.o"]);
-    let build = [
-        "cc",
-        "-g",
-        "-O1",
-        "-pthread",
-        "-o",
-        "prog",
-        "handed.c",
-        "handover.o",
-    ];
-    let ended = Tool::new(fixture.path(), build).run();
-    assert!(ended.status.success(), "{ended:#?}");
+    compile(&fixture, "cc", &["handed.c", "handover.o"]);
     let run = fixture.check(&["test", "--executions", "100", "./prog"], 0);
     assert_eq!(run.test("./prog").verdict, "explored", "{run:#?}");
     let told = notes(&run).iter().any(|note| note.contains("handover.o"));
@@ -205,17 +196,7 @@ fn code_that_synchronises_unseen_makes_races_uncertain() {
     let all = ["test", "--executions", "100", "--races", "all", "./prog"];
     assert_eq!(fixture.check(&all, 100).finding().kind, "data-race");
     // The same code, instrumented, is seen to order the accesses.
-    let build = [
-        "cc",
-        "-g",
-        "-O1",
-        "-pthread",
-        "-o",
-        "prog",
-        "handed.c",
-        "handover.c",
-    ];
-    assert!(Tool::new(fixture.path(), build).run().status.success());
+    compile(&fixture, "cc", &["handed.c", "handover.c"]);
     let run = fixture.check(&["test", "--executions", "100", "./prog"], 0);
     assert!(
         !notes(&run).iter().any(|note| note.contains("handover")),
