@@ -8,7 +8,6 @@ mod build;
 mod cell;
 mod manifest;
 mod page;
-mod plot;
 mod results;
 mod statistics;
 

@@ -9,6 +9,7 @@ mod demo;
 mod evaluate;
 mod lint;
 mod messages;
+mod plot;
 mod programs;
 mod repository;
 mod setup;
@@ -39,7 +40,7 @@ enum Task {
         #[arg(long)]
         full: bool,
     },
-    /// Compare speed with shuttle, and rebuilds with plain cargo.
+    /// Compare speed with shuttle, loom, ThreadSanitizer and rebuilds with plain cargo.
     Bench {
         /// Executions per measurement.
         #[arg(long, default_value_t = 100_000)]

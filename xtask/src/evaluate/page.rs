@@ -7,9 +7,9 @@ use std::fs;
 use anyhow::Result;
 
 use crate::evaluate::manifest::{self, Published, Subject};
-use crate::evaluate::plot::{self, Axis, Chart, Series};
 use crate::evaluate::results::{self, Cell, Kept};
 use crate::evaluate::{DEFAULT, statistics};
+use crate::plot::{self, Axis, Chart, Series};
 use crate::repository;
 
 const INTRODUCTION: &str = "# Schedules to the first bug
