@@ -124,6 +124,9 @@ impl CargoBuild<'_> {
     /// Builds everything selected. Cargo shows its progress and errors as always.
     pub(crate) fn run(&self) -> Result<Vec<Executable>, Failure> {
         let reports = self.link_reports();
+        if !reports.exists() {
+            remove_old_builds(&self.metadata.results());
+        }
         fs::create_dir_all(&reports)
             .with_context(|| format!("cannot make the directory {}", reports.display()))
             .or_exit(Exit::Unsupported)?;
@@ -348,6 +351,16 @@ impl Artifact {
     }
 }
 
+/// Removes what other versions of the tool built here: nobody else would, and it is large. That
+/// it fails does not matter.
+fn remove_old_builds(results: &Path) {
+    for entry in fs::read_dir(results).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("build-") {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// Whether libtest is the executable's `main`. Cargo's messages do not say; the manifest does.
 fn has_harness(artifact: &Artifact) -> bool {
     let kind = ["test", "bin", "example", "bench"]
@@ -376,7 +389,7 @@ pub(crate) fn as_text(arguments: &[OsString]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Message, c_compiler, manifest_harness};
+    use super::{Message, c_compiler, manifest_harness, remove_old_builds};
     use std::fs;
 
     #[test]
@@ -391,6 +404,17 @@ mod tests {
         assert_eq!(harness(Some("test"), "a"), Some(false));
         assert_eq!(harness(Some("test"), "b"), None);
         assert_eq!(harness(Some("bin"), "a"), None);
+    }
+
+    #[test]
+    fn old_builds_go_and_findings_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["build-1", "findings"] {
+            fs::create_dir_all(directory.path().join(name).join("x")).unwrap();
+        }
+        remove_old_builds(directory.path());
+        assert!(!directory.path().join("build-1").exists());
+        assert!(directory.path().join("findings/x").exists());
     }
 
     #[test]
