@@ -23,18 +23,21 @@ use crate::evaluate::build::Program;
 use crate::evaluate::manifest::Subject;
 use crate::{repository, setup, shell};
 
-/// What the tool does if no strategy is named.
-const DEFAULT: &str = "default";
+/// The strategy that the tool takes if none is named.
+const DEFAULT: &str = "portfolio";
 
 /// Strategies that do not search: they follow something, or give one schedule only.
 const FOLLOWING: [&str; 4] = ["round-robin", "serial", "replay", "directed"];
+
+/// Strategies that draw nothing: all their searches are the same one.
+const WITHOUT_SEED: [&str; 1] = ["exhaustive"];
 
 /// `cargo xtask evaluate search`.
 #[derive(Args)]
 pub struct Search {
     /// Names out of subjects/search.toml; all of them without any.
     names: Vec<String>,
-    /// Strategies; all that search, and the tool's default, without any.
+    /// Strategies; all that search without any.
     #[arg(long)]
     strategy: Vec<String>,
     /// Searches per cell, each with seeds of its own.
@@ -112,11 +115,11 @@ pub fn search(search: &Search) -> Result<()> {
     page::write()
 }
 
-/// The strategies that search, by their names, and the default.
+/// The strategies that search, by their names.
 fn strategies() -> Vec<String> {
     let names = raddle_schedule::list::ALL.iter().map(|entry| entry.name);
     let searching = names.filter(|name| !FOLLOWING.contains(name));
-    searching.chain([DEFAULT]).map(str::to_owned).collect()
+    searching.map(str::to_owned).collect()
 }
 
 /// Measures the cells of one subject that are missing.
@@ -128,10 +131,10 @@ fn evaluate(
     today: &str,
 ) -> Result<()> {
     let mut kept = results::read(&subject.name)?;
-    let is_done = |known: Option<&results::Cell>| {
+    let is_done = |known: Option<&results::Cell>, searches: u64| {
         !search.again
             && known.is_some_and(|cell| {
-                cell.schedules.len() as u64 >= search.seeds && cell.cap >= search.cap
+                cell.schedules.len() as u64 >= searches && cell.cap >= search.cap
             })
     };
     if search.again || kept.twin.is_none() {
@@ -141,10 +144,19 @@ fn evaluate(
     }
     let target = build::build(tool, subject, Program::Buggy)?;
     for strategy in strategies {
-        if is_done(kept.cells.get(strategy)) {
+        let searches = match WITHOUT_SEED.contains(&strategy.as_str()) {
+            true => 1,
+            false => search.seeds,
+        };
+        if is_done(kept.cells.get(strategy), searches) {
             continue;
         }
-        let cell = cell::measure(tool, subject, &target, strategy, search, today)?;
+        let plan = cell::Plan {
+            strategy,
+            searches,
+            cap: search.cap,
+        };
+        let cell = cell::measure(tool, subject, &target, &plan, today)?;
         println!("{} {strategy}: {}", subject.name, statistics::words(&cell));
         kept.cells.insert(strategy.clone(), cell);
         results::write(&subject.name, &kept)?;

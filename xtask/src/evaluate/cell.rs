@@ -15,7 +15,6 @@ use anyhow::{Context, Result, bail};
 use crate::evaluate::build::{Program, Target};
 use crate::evaluate::manifest::{Language, Subject};
 use crate::evaluate::results::{Cell, Twin};
-use crate::evaluate::{DEFAULT, Search};
 use crate::messages::{self, Message};
 use crate::shell;
 
@@ -26,43 +25,41 @@ const TWIN: u64 = 1000;
 /// Executions within which the tool's default finds each bug of the short tier.
 const GENEROUS: u64 = 5000;
 
+/// What to measure.
+pub struct Plan<'a> {
+    pub strategy: &'a str,
+    pub searches: u64,
+    /// Schedules after which a search is given up.
+    pub cap: u64,
+}
+
 /// Runs the searches of one cell.
 pub fn measure(
     tool: &Path,
     subject: &Subject,
     target: &Target,
-    strategy: &str,
-    search: &Search,
+    plan: &Plan<'_>,
     today: &str,
 ) -> Result<Cell> {
+    let Plan { strategy, cap, .. } = *plan;
+    let limit = cap.to_string();
     let mut schedules = Vec::new();
-    for search_number in 0..search.seeds {
-        let seed = (search_number * SPACING).to_string();
-        let cap = search.cap.to_string();
-        let mut arguments = vec!["--seed", &seed, "--executions", &cap, "--max-findings", "1"];
+    for number in 0..plan.searches {
+        let seed = (number * SPACING).to_string();
+        let mut arguments = vec!["--seed", &seed, "--executions", &limit];
+        arguments.extend(["--max-findings", "1", "--strategy", strategy]);
         arguments.extend(points(subject));
-        if strategy != DEFAULT {
-            arguments.extend(["--strategy", strategy]);
-        }
-        let report = run(tool, target, &arguments)?;
-        let first = report
-            .findings
-            .iter()
-            .map(|finding| finding.executions)
-            .min();
-        if let Some(other) = report
-            .findings
-            .iter()
-            .find(|finding| !subject.has_kind(finding))
-        {
+        let findings = run(tool, target, &arguments)?.findings;
+        let is_other = |finding: &&Sighting| !subject.has_kind(finding);
+        if let Some(other) = findings.iter().find(is_other) {
             bail!("{strategy} found {}, which is not the bug", other.id);
         }
-        schedules.push(first);
+        schedules.push(findings.iter().map(|finding| finding.executions).min());
     }
     Ok(Cell {
         date: today.to_owned(),
         machine: machine(),
-        cap: search.cap,
+        cap,
         schedules,
     })
 }

@@ -16,14 +16,16 @@ const INTRODUCTION: &str = "# Schedules to the first bug
 
 Written by `cargo xtask evaluate search`, from `subjects/results/search`: how many schedules each strategy needs until it
 sees the bug of each program in `subjects/c` and each test in `subjects/rust`. The programs are re-created from published
-descriptions of benchmarks. Each has a correct twin, in which nothing may be found. A number is the mean over the searches (20, with seeds of their
-own) and its 95 % interval, by bootstrap. A search is given up after 10,000 schedules: `≥ 4200 (15/20)` is a mean in which
-5 searches without success count with these, and `never` had no success at all.
+descriptions of benchmarks, with the same numbers of threads. Each has a correct twin, in which nothing may be found.
+
+A number is the mean over 20 searches with seeds of their own (one for `exhaustive`, which draws nothing) and its 95 %
+interval, by bootstrap. A search is given up after 10,000 schedules: `≥ 4200 (15/20)` is a mean in which 5 searches without
+success count with these, and `never` had no success at all. The three serial executions before each search are not
+counted; they show none of these bugs.
 
 In the C programs plain accesses to shared memory are scheduling points, and data races are not looked for, because that
-is how the figures of others were made. As the tool is set by default, it looks for races and makes the places of those that it saw
-scheduling points. In these programs that comes to the same points after the first executions, in which the races that are
-most of these bugs' causes are reported.
+is how the figures of others were made. By default the tool looks for races, and makes the places of those that it saw
+scheduling points; here these are the same places after the first execution, in which it reports the races.
 ";
 
 /// A subject with what was measured.
@@ -126,9 +128,9 @@ fn verdict(cell: &Cell, published: f64) -> &'static str {
 
 /// The default beside the best of the others.
 fn default(rows: &[Row]) -> String {
-    let mut text = "\n## The default beside the best\n\nWhat the tool does if no strategy is named, beside the strategy that \
-                    needed least for each program.\n\n\
-                    | program | default | best | times the best |\n|---|---|---|---|\n"
+    let mut text = "\n## The portfolio beside the best\n\nThe default strategy, which shares the schedules among others, beside \
+                    the one that needed least for each program.\n\n\
+                    | program | portfolio | best | times the best |\n|---|---|---|---|\n"
         .to_owned();
     for (subject, kept) in rows {
         let Some(default) = kept.cells.get(DEFAULT) else {
