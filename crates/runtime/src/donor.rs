@@ -58,10 +58,15 @@ pub struct Loan {
     pub last_clock: Vec<u32>,
 }
 
-/// The address range of the `index`-th stack.
+/// Stacks that end at different places of a cache and of a table of pages, and by how much.
+const COLOURS: usize = 64;
+const COLOUR: usize = arch::PAGE + 5 * 64;
+
+/// The address range of the `index`-th stack. Were they all to end at the same distance from
+/// each other, what is used most of them would share few sets of the processor's caches.
 pub fn stack_range(index: usize) -> (usize, usize) {
     let low = STACKS + index * STACK_SIZE;
-    (low + GUARD, low + STACK_SIZE)
+    (low + GUARD, low + STACK_SIZE - index % COLOURS * COLOUR)
 }
 
 /// Whether an address lies below a stack, where nothing is mapped.

@@ -220,6 +220,14 @@ impl Execution {
         self.unseen_synchronisation = false;
     }
 
+    /// The running thread.
+    #[inline(always)]
+    pub fn running(&mut self) -> &mut Thread {
+        debug_assert!(self.current < self.threads.len());
+        // SAFETY: `current` is the number of a thread; on the way of every hook.
+        unsafe { self.threads.get_unchecked_mut(self.current) }
+    }
+
     /// Adds a thread that can run and returns its number.
     pub fn add_thread(&mut self, thread: Thread) -> usize {
         let number = self.threads.len();

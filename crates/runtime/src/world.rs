@@ -2,6 +2,7 @@
 
 use crate::execution::Execution;
 use crate::global::Global;
+use crate::oracles::race;
 use crate::orders::Orders;
 use core::sync::atomic::Ordering;
 use raddle_abi::hooks::{FLAG_CALLS, FLAG_PLAIN, FLAG_SYNC, Gate};
@@ -71,7 +72,7 @@ pub fn arm() {
     GATE.flags.store(flags, Ordering::Relaxed);
 }
 
-/// Tells the hooks which memory the thread that is about to run has for itself.
+/// Prepares hooks and oracles for another running thread, which has this memory for itself.
 #[inline(always)]
 pub fn look_away_from(private: (usize, usize)) {
     // A site that is a scheduling point is one wherever it touches.
@@ -82,6 +83,9 @@ pub fn look_away_from(private: (usize, usize)) {
     };
     GATE.low.store(private.0, Ordering::Relaxed);
     GATE.len.store(len, Ordering::Relaxed);
+    if world().orders.race {
+        race::look_at_clock();
+    }
 }
 
 /// Runs `section` with hooks off: libc holds a lock, or a signal handler runs.

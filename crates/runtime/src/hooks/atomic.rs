@@ -42,8 +42,7 @@ unsafe fn set(address: usize, size: u32, value: u64) {
 
 #[inline(always)]
 fn sync_point(operation: Operation, write: bool, address: usize, site: *const Site) {
-    let execution = &mut world().execution;
-    let thread = &mut execution.threads[execution.current];
+    let thread = world().execution.running();
     thread.site = id(site);
     if !may_be_point(thread, site) {
         return;
@@ -59,8 +58,7 @@ fn sync_point(operation: Operation, write: bool, address: usize, site: *const Si
 #[inline(always)]
 fn after_atomic(site: *const Site, address: usize, seen: u64, changed: bool) {
     let execution = &mut world().execution;
-    let current = execution.current;
-    let spin = &mut execution.threads[current].spin;
+    let spin = &mut execution.running().spin;
     if changed {
         spin.progressed();
         execution.changed();

@@ -18,8 +18,7 @@ fn id(site: *const Site) -> SiteId {
 /// Whether a synchronisation at this site is a scheduling point.
 #[inline(always)]
 fn is_point(site: *const Site) -> bool {
-    let execution = &world().execution;
-    may_be_point(&execution.threads[execution.current], site)
+    may_be_point(world().execution.running(), site)
 }
 
 /// As [`is_point`], for the running thread.
@@ -33,8 +32,7 @@ fn may_be_point(thread: &Thread, site: *const Site) -> bool {
 /// Whether the oracles look at the running thread.
 #[inline(always)]
 fn is_watched() -> bool {
-    let execution = &world().execution;
-    world().orders.watch && execution.threads[execution.current].entered
+    world().orders.watch && world().execution.running().entered
 }
 
 /// Lets the oracles look at an access of a thread that is watched. True if the clocks of the
@@ -53,7 +51,5 @@ fn watch(operation: Operation, address: usize, len: usize, kind: u8, site: *cons
 
 #[inline(always)]
 fn note_site(site: *const Site) {
-    let execution = &mut world().execution;
-    let current = execution.current;
-    execution.threads[current].site = id(site);
+    world().execution.running().site = id(site);
 }

@@ -63,8 +63,7 @@ fn plain_fully(address: usize, len: usize, write: bool, kind: u8, site: *const S
 /// Whether only the running thread can touch these bytes.
 #[inline(always)]
 fn is_private(address: usize, len: usize) -> bool {
-    let execution = &world().execution;
-    let (low, part) = execution.threads[execution.current].private;
+    let (low, part) = world().execution.running().private;
     // What begins below a stack and reaches into it has no page to begin in.
     address.wrapping_sub(low).wrapping_add(len) <= part
 }

@@ -49,6 +49,8 @@ pub struct Clocks {
     released: usize,
     has_released: Vec<bool>,
     width: usize,
+    /// The largest width so far.
+    widest: usize,
     free: Vec<u16>,
     objects: Vec<Object>,
     objects_used: usize,
@@ -68,6 +70,7 @@ impl Clocks {
             released: 0,
             has_released: Vec::new(),
             width: 0,
+            widest: 0,
             free: Vec::new(),
             objects: Vec::new(),
             objects_used: 0,
@@ -138,14 +141,11 @@ impl Clocks {
         }
         let slot = self.width;
         self.width += 1;
+        self.widest = self.widest.max(self.width);
+        // Rows are zero from the number of slots on, so that those of others need no look.
         for matrix in [self.threads, self.acquirable, self.released] {
-            for other in 0..self.width {
-                // SAFETY: inside the matrix.
-                unsafe {
-                    *Self::word(matrix, other, slot) = 0;
-                    *Self::word(matrix, slot, other) = 0;
-                }
-            }
+            // SAFETY: a row of the matrix, which is at least that long.
+            unsafe { core::ptr::write_bytes(Self::word(matrix, slot, 0), 0, self.widest) };
         }
         self.has_released[slot] = false;
         self.tick(slot);
@@ -208,6 +208,19 @@ impl Clocks {
         for column in 0..width {
             // SAFETY: both have at least `width` words.
             unsafe { *into.add(column) = (*into.add(column)).max(*from.add(column)) }
+        }
+    }
+
+    /// Copies a row into an object's clock. Both have room for whole groups of four words.
+    #[inline(always)]
+    fn copy_row(&self, into: *mut u32, from: *const u32) {
+        let (into, from) = (into.cast::<[u32; 4]>(), from.cast::<[u32; 4]>());
+        // SAFETY: inside the arena, whose clocks take whole groups, and inside the matrix.
+        unsafe {
+            *into = *from;
+            if self.width > 4 {
+                core::ptr::copy_nonoverlapping(from.add(1), into.add(1), (self.width - 1) / 4);
+            }
         }
     }
 
@@ -335,17 +348,13 @@ impl Clocks {
             return;
         }
         let clock = self.objects[index].clock as *mut u32;
-        for column in 0..self.width {
-            // SAFETY: inside the object's clock and the matrices.
-            unsafe {
-                *clock.add(column) = if releases {
-                    *Self::word(self.threads, slot, column)
-                } else if self.has_released[slot] {
-                    *Self::word(self.released, slot, column)
-                } else {
-                    0
-                };
-            }
+        if releases {
+            self.copy_row(clock, Self::word(self.threads, slot, 0));
+        } else if self.has_released[slot] {
+            self.copy_row(clock, Self::word(self.released, slot, 0));
+        } else {
+            // SAFETY: the object's clock has that many words.
+            unsafe { core::ptr::write_bytes(clock, 0, self.width) };
         }
         self.set_writer(index, if releases { slot as u32 } else { MANY });
         if releases {
@@ -380,8 +389,7 @@ impl Clocks {
         // One that also acquired has taken over what the object carried before.
         let whole = releases && order::acquires(memory_order);
         if whole {
-            // SAFETY: both have at least that many words, and an object's are its own.
-            unsafe { core::ptr::copy_nonoverlapping(row, clock, self.width) };
+            self.copy_row(clock, row);
         } else {
             self.merge_row(clock, row, self.width);
         }

@@ -90,3 +90,25 @@ fn many_objects_and_threads_fit() {
     clocks.load(1, 64 + 307 * 8, ACQUIRE);
     assert!(clocks.has_seen(1, 7, 1) && time > 1 && !clocks.exhausted);
 }
+
+#[test]
+fn nothing_is_left_of_earlier_executions() {
+    let mut clocks = two_threads();
+    for _ in 0..40 {
+        clocks.spawn(0);
+    }
+    for slot in 0..40 {
+        clocks.modify(slot, 64, ACQ_REL);
+        clocks.fence(slot, SEQ_CST);
+    }
+    for threads in [2, 9, 60] {
+        clocks.begin(1);
+        for _ in 1..threads {
+            clocks.spawn(0);
+        }
+        for slot in 1..threads {
+            assert!(!clocks.has_seen(0, slot, 1), "{slot} of {threads}");
+            assert!((slot + 1..threads).all(|later| !clocks.has_seen(slot, later, 1)));
+        }
+    }
+}

@@ -5,7 +5,7 @@
 //! not looked at (std's own locks there would order threads by accident).
 
 use super::clocks::Clocks;
-use super::shadow::{Shadow, access};
+use super::shadow::{Now, Shadow, access};
 use super::stacks;
 use crate::findings::Record;
 use crate::global::Global;
@@ -19,6 +19,8 @@ use raddle_abi::site::{Operation, SiteId};
 struct Detector {
     clocks: Clocks,
     shadow: Shadow,
+    /// Of the running thread.
+    now: Now,
     ready: bool,
     /// For each clock slot the threads that used it, with the time from which on.
     owners: Vec<Vec<(u32, u16)>>,
@@ -27,6 +29,7 @@ struct Detector {
 static DETECTOR: Global<Detector> = Global::new(Detector {
     clocks: Clocks::new(),
     shadow: Shadow::new(),
+    now: Now::NEVER,
     ready: false,
     owners: Vec::new(),
 });
@@ -41,6 +44,9 @@ pub fn set_up() {
 
 /// Starts an execution with this many threads.
 pub fn begin(threads: usize) {
+    if !world().orders.race {
+        return;
+    }
     let detector = DETECTOR.get();
     detector.clocks.begin(threads);
     for owners in &mut detector.owners {
@@ -75,27 +81,43 @@ fn owner(slot: usize, time: u32) -> u16 {
 
 #[inline(always)]
 fn running_slot() -> usize {
-    let execution = &world().execution;
-    usize::from(execution.threads[execution.current].clock)
+    usize::from(world().execution.running().clock)
+}
+
+/// Another thread runs now, or the running one has come to another time.
+#[inline(always)]
+pub fn look_at_clock() {
+    let detector = DETECTOR.get();
+    detector.now = Now::of(&detector.clocks, running_slot());
 }
 
 /// The running thread has started `thread`, on a stack whose last owner ended at `last_clock`.
 pub fn spawned(thread: usize, last_clock: &[u32]) {
+    if !world().orders.race {
+        return;
+    }
     let clocks = &mut DETECTOR.get().clocks;
     let slot = clocks.spawn(running_slot());
     clocks.merge(slot, last_clock);
     world().execution.threads[thread].clock = slot as u16;
     own_slot(slot, thread);
+    look_at_clock();
 }
 
 /// The running thread has waited for the end of `thread`.
 pub fn joined(thread: usize) {
+    if !world().orders.race {
+        return;
+    }
     let ended = usize::from(world().execution.threads[thread].clock);
     DETECTOR.get().clocks.join(running_slot(), ended);
 }
 
-/// Vector clock of a thread.
+/// Vector clock of a thread; empty if nobody keeps any.
 pub fn clock_of(thread: usize) -> Vec<u32> {
+    if !world().orders.race {
+        return Vec::new();
+    }
     let slot = usize::from(world().execution.threads[thread].clock);
     DETECTOR.get().clocks.row(slot)
 }
@@ -110,17 +132,20 @@ pub fn load(address: usize, order: u32) {
 #[inline(always)]
 pub fn store(address: usize, order: u32) {
     DETECTOR.get().clocks.store(running_slot(), address, order);
+    look_at_clock();
 }
 
 /// An atomic read-modify-write.
 #[inline(always)]
 pub fn modify(address: usize, order: u32) {
     DETECTOR.get().clocks.modify(running_slot(), address, order);
+    look_at_clock();
 }
 
 /// A fence.
 pub fn fence(order: u32) {
     DETECTOR.get().clocks.fence(running_slot(), order);
+    look_at_clock();
 }
 
 /// Memory changes its owner: what was done to it before does not count.
@@ -138,8 +163,8 @@ pub fn access(address: usize, len: usize, kind: u8, site: SiteId) {
         return access_fully(address, len, kind, site);
     }
     let detector = DETECTOR.get();
-    let (clocks, slot) = (&detector.clocks, running_slot());
-    match detector.shadow.note(clocks, slot, address, len, kind, site) {
+    let (clocks, now) = (&detector.clocks, detector.now);
+    match detector.shadow.note(clocks, now, address, len, kind, site) {
         Some(false) => {}
         Some(true) => report(address, len, kind, site),
         None => access_fully(address, len, kind, site),
@@ -155,10 +180,10 @@ fn access_fully(address: usize, len: usize, kind: u8, site: SiteId) {
         stacks::touched(address);
     }
     let detector = DETECTOR.get();
-    let (clocks, slot) = (&detector.clocks, running_slot());
+    let (clocks, now) = (&detector.clocks, detector.now);
     if detector
         .shadow
-        .access(clocks, slot, address, len, kind, site)
+        .access(clocks, now, address, len, kind, site)
     {
         report(address, len, kind, site);
     }

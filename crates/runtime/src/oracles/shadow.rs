@@ -44,16 +44,34 @@ const THREAD: u32 = 32;
 const MASK: u32 = 44;
 const KIND: u32 = 52;
 
-/// Execution and present time of a clock slot.
-#[inline(always)]
-fn stamp(clocks: &Clocks, slot: usize) -> u64 {
-    u64::from(clocks.run()) | u64::from(clocks.time(slot)) << 32
+/// Who runs, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    stamp: u64,
+    thread: u64,
 }
 
-/// All that is known of an access but the bytes.
-#[inline(always)]
-fn describe(slot: usize, kind: u8, site: SiteId) -> u64 {
-    u64::from(site) | (slot as u64) << THREAD | u64::from(kind) << KIND
+impl Now {
+    /// Before anything runs.
+    pub const NEVER: Self = Self {
+        stamp: 0,
+        thread: 0,
+    };
+
+    /// The thread with a clock slot, at its present time.
+    #[inline(always)]
+    pub fn of(clocks: &Clocks, slot: usize) -> Self {
+        Self {
+            stamp: u64::from(clocks.run()) | u64::from(clocks.time(slot)) << 32,
+            thread: (slot as u64) << THREAD,
+        }
+    }
+
+    /// All that is known of an access but the bytes.
+    #[inline(always)]
+    fn describe(self, kind: u8, site: SiteId) -> u64 {
+        u64::from(site) | self.thread | u64::from(kind) << KIND
+    }
 }
 
 /// An access found in a cell.
@@ -105,7 +123,7 @@ impl Shadow {
     pub fn note(
         &mut self,
         clocks: &Clocks,
-        slot: usize,
+        now: Now,
         address: usize,
         len: usize,
         kind: u8,
@@ -117,8 +135,8 @@ impl Shadow {
             return None;
         }
         let mask = (0xffu64 >> (8 - len)) << offset;
-        let stamp = stamp(clocks, slot);
-        let what = describe(slot, kind, site) | mask << MASK;
+        let stamp = now.stamp;
+        let what = now.describe(kind, site) | mask << MASK;
         Some(if kind & access::ATOMIC != 0 {
             self.check_atomic(clocks, address & !7, stamp, what)
         } else {
@@ -135,14 +153,14 @@ impl Shadow {
     pub fn access(
         &mut self,
         clocks: &Clocks,
-        slot: usize,
+        now: Now,
         address: usize,
         len: usize,
         kind: u8,
         site: SiteId,
     ) -> bool {
-        let stamp = stamp(clocks, slot);
-        let what = describe(slot, kind, site);
+        let stamp = now.stamp;
+        let what = now.describe(kind, site);
         if kind & access::FREE != 0 && len > LARGE {
             return self.free_large(clocks, address, len, stamp, what);
         }
@@ -233,7 +251,53 @@ impl Shadow {
             *first = Slot { stamp, what };
             return false;
         }
-        self.check_slots(clocks, cell, address, stamp, what)
+        if (what >> KIND) as u8 == 0 {
+            self.check_read(clocks, address, stamp, what)
+        } else {
+            self.check_write(clocks, address, stamp, what)
+        }
+    }
+
+    /// As [`Shadow::check`], for a plain read of a cell with one entry, as most have.
+    #[inline(never)]
+    fn check_read(&mut self, clocks: &Clocks, address: usize, stamp: u64, what: u64) -> bool {
+        let cell = self.cell(address);
+        // SAFETY: the shadow covers every address.
+        let slots = unsafe { &mut (*cell).0 };
+        let earlier = &slots[0];
+        let is_own = earlier.what >> THREAD & 0xfff == what >> THREAD & 0xfff;
+        if slots[1].stamp as u32 == stamp as u32 || !(is_own || is_seen(clocks, what, earlier)) {
+            return self.check_slots(clocks, cell, address, stamp, what);
+        }
+        // A write by the same thread since its last release says more than the read.
+        if earlier.stamp != stamp || !is_own || !replaces(earlier.what, what) {
+            slots[usize::from(!replaces(what, earlier.what))] = Slot { stamp, what };
+        }
+        false
+    }
+
+    /// As [`Shadow::check`], for a write that comes after all that the cell holds and covers it.
+    #[inline(never)]
+    fn check_write(&mut self, clocks: &Clocks, address: usize, stamp: u64, what: u64) -> bool {
+        let cell = self.cell(address);
+        // SAFETY: the shadow covers every address.
+        let slots = unsafe { &mut (*cell).0 };
+        let mut used = 0;
+        for earlier in slots.iter() {
+            if earlier.stamp as u32 != stamp as u32 {
+                break;
+            }
+            let is_own = earlier.what >> THREAD & 0xfff == what >> THREAD & 0xfff;
+            if !replaces(what, earlier.what) || !(is_own || is_seen(clocks, what, earlier)) {
+                return self.check_slots(clocks, cell, address, stamp, what);
+            }
+            used += 1;
+        }
+        slots[0] = Slot { stamp, what };
+        for earlier in &mut slots[1..used.max(1)] {
+            earlier.stamp = 0;
+        }
+        false
     }
 
     /// As [`Shadow::check`], for an atomic access: atomic ones are never in conflict, and each
@@ -258,7 +322,12 @@ impl Shadow {
             }
         }
         if place == SLOTS {
-            return self.check_slots(clocks, cell, address, stamp, what);
+            self.turn = self.turn.wrapping_add(1);
+            place = self.turn % SLOTS;
+            let earlier = &slots[place];
+            if !replaces(what, earlier.what) || !is_seen(clocks, what, earlier) {
+                return self.check_slots(clocks, cell, address, stamp, what);
+            }
         }
         slots[place] = Slot { stamp, what };
         false

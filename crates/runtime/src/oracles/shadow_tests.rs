@@ -30,6 +30,7 @@ impl Race {
         site: u32,
     ) -> Option<u32> {
         let (shadow, clocks) = (&mut self.shadow, &self.clocks);
+        let slot = Now::of(clocks, slot);
         let noted = shadow.note(clocks, slot, address, len, kind, site);
         let races = noted.unwrap_or_else(|| shadow.access(clocks, slot, address, len, kind, site));
         let found = shadow.take_found().map(|earlier| earlier.site);

@@ -125,6 +125,7 @@ mod tests {
             .map(|number| stack_range(number).1 - 8)
             .filter(|address| known.touch(*address));
         assert_eq!(learnt.count(), COUNT - 2, "each stack counts by itself");
+        let (low, high) = stack_range(COUNT - 1);
         assert_eq!(known.stacks[COUNT - 1].shared, high - low);
     }
 }
