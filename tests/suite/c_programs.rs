@@ -38,8 +38,10 @@ fn notes(run: &Run) -> Vec<&str> {
 #[test]
 fn a_correct_program_is_clean() {
     let run = built("cc", "ordered.c").check(&["test", "./prog"], 0);
-    assert_eq!(run.test("./prog").verdict, "explored", "{run:#?}");
-    assert!(run.summary().executions >= 1000, "{run:#?}");
+    let test = run.test("./prog");
+    assert_eq!(test.verdict, "explored", "{run:#?}");
+    let is_searched = test.exhaustive.is_some() && test.executions >= 500;
+    assert!(is_searched || test.executions >= 1000, "{run:#?}");
 }
 
 #[test]

@@ -122,17 +122,22 @@ pub struct Control {
     /// Times a thread was let go against a directed plan because nobody else could go on, over
     /// all plans.
     pub released: AtomicU64,
-    /// What the plan's strategy has searched (see [`searched`]).
+    /// What the plan's strategy has searched so far (see [`searched`]).
     pub searched: AtomicU32,
+    /// 1 + how much of its search a strategy has done, in thousandths, as an estimate; 0 if
+    /// it does not search.
+    pub search_progress: AtomicU32,
 }
 
 /// Values of [`Control::searched`]; any other is 1 + the number of preemptions up to which
 /// everything was searched.
 pub mod searched {
-    /// The search has not ended.
+    /// Nothing can be said yet.
     pub const NOT_YET: u32 = 0;
-    /// It has ended, but something was left out.
+    /// The search has ended, but something was left out.
     pub const PARTLY: u32 = u32::MAX;
+    /// A bit: the number of preemptions kept nothing out.
+    pub const ALL: u32 = 1 << 30;
 }
 
 /// Values of [`Control::target`].

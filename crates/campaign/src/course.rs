@@ -12,6 +12,15 @@ use crate::session::Session;
 use crate::store::TestState;
 use crate::{Options, Verdict};
 
+/// Scheduling points that all executions of a test may have together, where the user gives no
+/// number of executions.
+const BUDGET_POINTS: u64 = 5_000_000;
+/// The least and the most executions then.
+const LEAST_EXECUTIONS: u64 = 500;
+const MOST_EXECUTIONS: u64 = 10_000;
+/// Scheduling points that take as long as a process.
+const PROCESS_POINTS: u64 = 5_000;
+
 /// One test on its way through the campaign.
 pub(crate) struct Course {
     /// Index of its target.
@@ -34,8 +43,10 @@ pub(crate) struct Course {
     pub batch: Batch,
     /// Whether exploring it further makes no sense.
     pub is_given_up: bool,
-    /// What the strategy has searched, if it has come to an end.
+    /// What the strategy has searched so far.
     pub searched: Option<Searched>,
+    /// Whether it has nothing more to do.
+    pub is_searched: bool,
     /// Times each kind of finding occurred.
     pub occurrences: [u64; 16],
     /// Bits of [`raddle_abi::control::conditions`].
@@ -61,6 +72,7 @@ impl Course {
             batch: Batch::default(),
             is_given_up: false,
             searched: None,
+            is_searched: false,
             occurrences: [0; 16],
             conditions: 0,
             stray_panics: 0,
@@ -102,11 +114,25 @@ impl Course {
             | conditions::THREAD_LIMIT
             | conditions::REAL_TIMER;
         match self.searched {
-            Some(Searched::UpTo { preemptions }) if self.conditions & UNCONTROLLED == 0 => {
+            Some(Searched::UpTo { preemptions } | Searched::All { preemptions })
+                if self.conditions & UNCONTROLLED == 0 =>
+            {
                 Some(preemptions)
             }
             _ => None,
         }
+    }
+
+    /// How many executions the test gets: as many as the user wants, else fewer the longer
+    /// they are. What a short test does in thousands of executions costs less than a second.
+    pub fn budget(&self, options: &Options) -> u64 {
+        let process = match self.reexecution {
+            Reexecution::Fork => PROCESS_POINTS,
+            _ => 0,
+        };
+        let cost = self.tally.serial_points.max(1) + process;
+        let fitting = (BUDGET_POINTS / cost).clamp(LEAST_EXECUTIONS, MOST_EXECUTIONS);
+        options.executions.unwrap_or(fitting)
     }
 
     /// Orders postponed tests: those that have explored nothing come first, then those with
@@ -119,9 +145,9 @@ impl Course {
 
     /// Whether everything that was asked for is done.
     pub fn is_done(&self, options: &Options) -> bool {
-        self.tally.explored >= options.executions
+        self.tally.explored >= self.budget(options)
             || self.tally.findings.len() as u64 >= options.max_findings
-            || self.searched.is_some()
+            || self.is_searched
     }
 
     /// Whether more time would mean more executions.
@@ -148,5 +174,28 @@ impl Course {
         Verdict::NotRun {
             why: why.to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_tests_get_more_executions_and_the_user_has_the_last_word() {
+        let mut course = Course::new(0);
+        let mut budget = |points, reexecution, executions| {
+            course.tally.serial_points = points;
+            course.reexecution = reexecution;
+            course.budget(&Options {
+                executions,
+                ..Options::default()
+            })
+        };
+        assert_eq!(budget(20, Reexecution::Snapshot, None), MOST_EXECUTIONS);
+        assert_eq!(budget(2_000, Reexecution::Snapshot, None), 2_500);
+        assert!(budget(20, Reexecution::Fork, None) < 1_000);
+        assert_eq!(budget(1 << 40, Reexecution::Fork, None), LEAST_EXECUTIONS);
+        assert_eq!(budget(1 << 40, Reexecution::Fork, Some(3)), 3);
     }
 }

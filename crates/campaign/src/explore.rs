@@ -23,13 +23,13 @@ const BROKEN: u32 = 2;
 /// Runs the user's strategy until the budget is used up.
 pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
     let strategy = test.options().strategy.clone();
-    let budget = test.options().executions;
     let mut reexecution = test.options().reexecution;
     let (mut stuck, mut broken) = (0, 0);
     loop {
         if test.course.tally.explored > 0 {
             test.allowance.explored();
         }
+        let budget = test.course.budget(test.options());
         if test.course.is_done(test.session.options) || test.allowance.is_over() {
             break;
         }
@@ -45,10 +45,11 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
         test.course.batch.ran(&outcome);
         test.sighted(&outcome.findings, &request);
         test.course.tally.explored += outcome.executions;
-        if outcome.searched.is_some() && test.course.tally.racy == request.racy {
-            // With another set of scheduling points there would be more to search.
-            test.course.searched = outcome.searched;
-        }
+        // With another set of scheduling points there is more to search.
+        let is_same = test.course.tally.racy == request.racy;
+        test.course.searched = outcome.searched.filter(|_| is_same);
+        let is_early = outcome.end == PlanEnd::Complete && outcome.executions < request.executions;
+        test.course.is_searched = is_early && test.course.searched.is_some();
         test.course.tally.hash = combine(test.course.tally.hash, outcome.plan_hash);
         match (&outcome.died, outcome.end) {
             (None, PlanEnd::Broken) | (Some(Death::Signal(_)), _) => {

@@ -2,6 +2,7 @@
 
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::Reexecution;
+use raddle_trace::runner::Searched;
 
 use crate::course::Course;
 use crate::session::Session;
@@ -38,8 +39,9 @@ pub(crate) fn finish(
 }
 
 fn remember(session: &Session<'_>, target: &Target, course: &mut Course, verdict: &Verdict) {
-    let is_complete = course.tally.explored >= session.options.executions;
+    let is_complete = course.tally.explored >= course.budget(session.options);
     let (word, why) = match verdict {
+        Verdict::Explored if course.is_searched => ("searched", ""),
         Verdict::Explored if is_complete => ("explored", ""),
         Verdict::Explored | Verdict::NotRun { .. } => ("", ""),
         Verdict::SingleThreaded => ("single-threaded", ""),
@@ -89,6 +91,12 @@ fn notes(session: &Session<'_>, target: &Target, course: &Course, verdict: &Verd
         session.note(target, text);
     }
     match (course.exhaustive(), course.searched) {
+        (Some(_), Some(Searched::All { .. })) => session.note(
+            target,
+            "exhaustive: everything was run that can happen".to_owned(),
+        ),
+        // Without a preemption, little can happen.
+        (Some(0), _) if !course.is_searched => {}
         (Some(preemptions), _) => {
             let plural = if preemptions == 1 { "" } else { "s" };
             let text = format!(
@@ -97,13 +105,13 @@ fn notes(session: &Session<'_>, target: &Target, course: &Course, verdict: &Verd
             );
             session.note(target, text);
         }
-        (None, Some(_)) => session.note(
+        (None, Some(_)) if course.is_searched => session.note(
             target,
             "the search has ended, but not everything was under control, so that it may not be \
              exhaustive"
                 .to_owned(),
         ),
-        (None, None) => {}
+        (None, _) => {}
     }
     let tally = &course.tally;
     if tally.cut > 0 {

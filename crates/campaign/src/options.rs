@@ -25,8 +25,8 @@ pub struct Options {
     pub strategy: String,
     /// Seed of each test's first execution.
     pub seed: u64,
-    /// Executions per test.
-    pub executions: u64,
+    /// Executions per test; none to let them depend on how long the test is.
+    pub executions: Option<u64>,
     /// Findings after which a test is explored no further.
     pub max_findings: u64,
     /// Time for all targets together.
@@ -69,9 +69,9 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            strategy: "random+pct(3)".to_owned(),
+            strategy: "portfolio".to_owned(),
             seed: 0,
-            executions: 1000,
+            executions: None,
             max_findings: u64::MAX,
             time: Duration::from_secs(300),
             jobs: 1,

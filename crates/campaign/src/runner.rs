@@ -297,6 +297,10 @@ fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
         realised: after.realised.saturating_sub(before.realised),
         released: after.released.saturating_sub(before.released),
         searched: Searched::from_word(header.searched.load(Ordering::Relaxed)),
+        search_progress: header
+            .search_progress
+            .load(Ordering::Relaxed)
+            .checked_sub(1),
         conditions: header.conditions.load(Ordering::Relaxed),
         stray_panics: after.stray_panics.saturating_sub(before.stray_panics),
         syscalls: decode::syscalls(&syscalls),

@@ -160,7 +160,8 @@ pub struct TestState {
     pub racy: Vec<u64>,
     /// Ids of findings so far.
     pub findings: Vec<String>,
-    /// `explored`, `single-threaded` or `not testable` when done, else empty.
+    /// `explored`, `searched` (nothing is left to run), `single-threaded` or `not testable` when
+    /// done, else empty.
     pub verdict: String,
     /// Why, if not testable.
     pub why: String,

@@ -89,13 +89,17 @@ impl TestRun<'_> {
     fn take_up(&mut self) -> Option<Verdict> {
         let build = self.course.tally.build;
         self.course.tally = self.session.earlier(self.target, build)?;
-        let tally = &self.course.tally;
+        let (tally, options) = (&self.course.tally, self.session.options);
         let verdict = match tally.verdict.as_str() {
             "single-threaded" => Some(Verdict::SingleThreaded),
             "not testable" => Some(Verdict::NotTestable {
                 why: tally.why.clone(),
             }),
-            "explored" if self.course.is_done(self.session.options) => Some(Verdict::Explored),
+            "searched" => Some(Verdict::Explored),
+            // With more executions to run, there is more to do.
+            "explored" if options.executions.is_none() || self.course.is_done(options) => {
+                Some(Verdict::Explored)
+            }
             _ => None,
         };
         self.report_earlier();

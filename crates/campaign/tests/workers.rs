@@ -57,7 +57,7 @@ impl Run {
 fn check_with(behaviour: &str, change: impl FnOnce(&mut Options)) -> Run {
     let results = tempfile::tempdir().unwrap();
     let mut options = Options {
-        executions: 40,
+        executions: Some(40),
         watchdog: Duration::from_secs(1),
         start_up: Duration::from_secs(10),
         memory: 256 << 20,
@@ -256,7 +256,7 @@ fn a_finding_that_cannot_be_stored_is_shown_before_the_error() {
     let path = results.path().join("findings").join(format!("{id}.json"));
     std::fs::create_dir_all(&path).unwrap();
     let options = Options {
-        executions: 40,
+        executions: Some(40),
         results: results.path().to_owned(),
         ..Options::default()
     };
@@ -283,7 +283,7 @@ fn few_processes_are_started() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let results = tempfile::tempdir().unwrap();
     let options = Options {
-        executions: 40,
+        executions: Some(40),
         results: results.path().to_owned(),
         ..Options::default()
     };
@@ -331,7 +331,7 @@ fn ignored_findings_are_told_apart() {
 #[test]
 fn time_limits_the_whole_run() {
     let run = check_with("slow", |options| {
-        options.executions = 1_000_000;
+        options.executions = Some(1_000_000);
         options.time = Duration::from_secs(1);
     });
     assert_eq!(*run.verdict(), Verdict::Explored);
@@ -342,7 +342,7 @@ fn time_limits_the_whole_run() {
 fn long_tests_come_last_and_get_the_time_that_is_left() {
     let results = tempfile::tempdir().unwrap();
     let options = Options {
-        executions: 40,
+        executions: Some(40),
         time: Duration::from_secs(30),
         results: results.path().to_owned(),
         ..Options::default()
@@ -394,7 +394,7 @@ fn what_had_no_time_is_not_run() {
 #[test]
 fn a_stopped_run_continues_where_it_was() {
     let first = check_with("slow", |options| {
-        options.executions = 300;
+        options.executions = Some(300);
         options.time = Duration::from_millis(500);
     });
     let explored = first.summary.executions - 3;
@@ -402,7 +402,7 @@ fn a_stopped_run_continues_where_it_was() {
     let options = Options {
         resume: true,
         time: Duration::from_secs(60),
-        executions: explored + 5,
+        executions: Some(explored + 5),
         ..first.options.clone()
     };
     let targets = [target("slow")];

@@ -15,13 +15,13 @@ use serde::Deserialize;
 #[command(next_help_heading = "Exploration options")]
 pub(crate) struct RunOptions {
     /// How schedules are chosen: random, pct(D), pos, round-robin, serial, or several joined by `+`
-    /// [default: random+pct(3)]
+    /// [default: portfolio]
     #[arg(long, env = "RADDLE_STRATEGY")]
     pub strategy: Option<Strategy>,
     /// Seed of each test's first execution [default: 0]
     #[arg(long, value_name = "N", env = "RADDLE_SEED")]
     pub seed: Option<u64>,
-    /// Executions per test [default: 1000]
+    /// Executions per test [default: 500 to 10000, fewer for longer tests]
     #[arg(long, value_name = "N", env = "RADDLE_EXECUTIONS", value_parser = clap::value_parser!(u64).range(1..))]
     pub executions: Option<u64>,
     /// Findings after which a test is explored no further [default: no limit]
@@ -123,7 +123,7 @@ impl RunOptions {
         Options {
             strategy: strategy.unwrap_or(default.strategy),
             seed: self.seed.unwrap_or(default.seed),
-            executions: self.executions.unwrap_or(default.executions),
+            executions: self.executions.or(default.executions),
             max_findings: self.max_findings.unwrap_or(default.max_findings),
             time: self.time.map_or(default.time, |time| time.0),
             jobs: self.jobs.map_or_else(cores, |count| count.0),
@@ -379,15 +379,15 @@ mod tests {
         let file = options("seed = 2\nexecutions = 3\ntime = '10s'");
         let campaign = flags.over(file).campaign();
         assert_eq!(campaign.seed, 1);
-        assert_eq!(campaign.executions, 3);
+        assert_eq!(campaign.executions, Some(3));
         assert_eq!(campaign.time, Duration::from_secs(10));
-        assert_eq!(campaign.strategy, "random+pct(3)");
+        assert_eq!(campaign.strategy, "portfolio");
     }
 
     #[test]
     fn defaults_are_finite() {
         let campaign = RunOptions::default().campaign();
-        assert_eq!(campaign.executions, 1000);
+        assert_eq!(campaign.executions, None);
         assert_eq!(campaign.time, Duration::from_secs(300));
         assert_eq!(campaign.seed, 0);
         assert!(campaign.jobs >= 1);

@@ -316,6 +316,7 @@ fn prepare(mode: Reexecution, seed: u64, length: u64) {
     offsets::restore();
     if let Some(strategy) = &mut world.orders.strategy {
         strategy.begin(seed, length);
+        world.orders.site_keys = strategy.needs_site_keys();
     }
     for number in 1..world.execution.threads.len() {
         let parent = usize::from(world.execution.threads[number].parent);

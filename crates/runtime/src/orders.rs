@@ -16,7 +16,7 @@ use raddle_schedule::strategy::{Search, Strategy};
 pub struct Orders {
     /// Picks the next thread; absent before the first plan.
     pub strategy: Option<Box<dyn Strategy>>,
-    /// Whether the strategy reads site keys.
+    /// Whether the strategy reads site keys, in the execution under way.
     pub site_keys: bool,
     /// Points after which an execution goes on fairly.
     pub max_points: u64,
@@ -40,8 +40,8 @@ pub struct Orders {
     pub private_stacks: bool,
     /// What a plan has to have in common with this one to go on with its search.
     course: Course,
-    /// Memory of strategies that learn, shared with forked children; 0 before it is needed.
-    log: usize,
+    /// Memory of strategies that learn, shared with forked children.
+    logs: Vec<usize>,
 }
 
 /// Words of the memory of strategies that learn.
@@ -78,7 +78,7 @@ impl Orders {
                 granularity: 0,
                 seed: 0,
             },
-            log: 0,
+            logs: Vec::new(),
         }
     }
 }
@@ -123,7 +123,7 @@ pub fn take(plan: &Plan) {
     let strategy = match world().orders.go_on(&course) {
         Some(strategy) => strategy,
         None => match raddle_schedule::parse_recorded(&name, &recorded) {
-            Ok(strategy) => share_log(strategy),
+            Ok(strategy) => share_logs(strategy),
             Err(error) => panic!("strategy `{name}`: {error}"),
         },
     };
@@ -133,7 +133,6 @@ pub fn take(plan: &Plan) {
     }
     let orders = &mut world().orders;
     orders.course = course;
-    orders.site_keys = strategy.needs_site_keys();
     orders.strategy = Some(strategy);
     orders.max_points = plan.max_points.max(1);
     orders.race = plan.oracles & oracles::RACE != 0;
@@ -161,26 +160,39 @@ impl Orders {
     fn go_on(&mut self, next: &Course) -> Option<Box<dyn Strategy>> {
         let last = &self.course;
         let is_same = last.strategy == next.strategy
-            && last.racy == next.racy
             && last.granularity == next.granularity
             && last.seed == next.seed;
-        self.strategy
-            .take_if(|strategy| is_same && strategy.log().is_some())
+        let mut strategy = self
+            .strategy
+            .take_if(|strategy| is_same && learns(&mut **strategy))?;
+        if last.racy != next.racy {
+            strategy.points_changed();
+        }
+        Some(strategy)
     }
 }
 
+/// Whether a strategy takes something from execution to execution.
+fn learns(strategy: &mut dyn Strategy) -> bool {
+    let mut learns = false;
+    strategy.logs(&mut |_| learns = true);
+    learns
+}
+
 /// Gives a strategy that learns memory in which forked children can write for it.
-fn share_log(mut strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
-    if let Some(log) = strategy.log() {
-        let orders = &mut world().orders;
-        if orders.log == 0 {
-            orders.log = own::map_shared(LOG_WORDS * size_of::<u64>());
+fn share_logs(mut strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
+    let mut index = 0;
+    strategy.logs(&mut |log| {
+        let logs = &mut world().orders.logs;
+        if logs.len() == index {
+            logs.push(own::map_shared(LOG_WORDS * size_of::<u64>()));
         }
         // SAFETY: mapped for this, with that many words; the strategy that had it is gone.
-        let words = unsafe { core::slice::from_raw_parts_mut(orders.log as *mut u64, LOG_WORDS) };
+        let words = unsafe { core::slice::from_raw_parts_mut(logs[index] as *mut u64, LOG_WORDS) };
         words[0] = 0;
         log.share(words);
-    }
+        index += 1;
+    });
     strategy
 }
 
@@ -192,13 +204,17 @@ pub fn learn() -> bool {
         return false;
     };
     strategy.learn();
-    let word = match strategy.finished() {
+    let word = match strategy.searched() {
         None => searched::NOT_YET,
         Some(Search::Complete { preemptions }) => preemptions + 1,
+        Some(Search::All { preemptions }) => searched::ALL | (preemptions + 1),
         Some(Search::Partial) => searched::PARTLY,
     };
-    shared().control().searched.store(word, Ordering::Relaxed);
-    word != searched::NOT_YET
+    let control = shared().control();
+    control.searched.store(word, Ordering::Relaxed);
+    let progress = strategy.progress().map_or(0, |done| done + 1);
+    control.search_progress.store(progress, Ordering::Relaxed);
+    strategy.is_finished()
 }
 
 /// Tells the strategy that the execution is over, and the tool how well it followed the plan.

@@ -42,6 +42,10 @@ pub struct Exhaustive {
     is_finished: bool,
     /// Something was not searched.
     is_partial: bool,
+    /// The bound kept something from being searched.
+    is_bounded: bool,
+    /// How many choices there were at each pick of the path.
+    widths: Vec<u16>,
     /// The execution under way.
     course: Course,
 }
@@ -71,12 +75,19 @@ mod word {
     pub const CHOSEN: u64 = 0;
     /// Another choice stays open at the pick before.
     pub const OPEN: u64 = 1;
-    /// Something was not searched.
+    /// Something was not searched, for the reason that follows.
     pub const PARTIAL: u64 = 2;
     /// A state is known from now on: the next word is its entry.
     pub const KNOWN: u64 = 3;
 }
 const TAG_BITS: u32 = 2;
+/// What stands behind [`word::PARTIAL`]: why.
+mod reason {
+    /// For lack of room, or because executions differed.
+    pub const LEFT_OUT: u64 = 0;
+    /// It takes more preemptions.
+    pub const BOUND: u64 = 1;
+}
 /// In place of the thread that ran last.
 const ANYBODY: u16 = u16::MAX;
 
@@ -91,8 +102,20 @@ impl Exhaustive {
             log: Log::new(),
             is_finished: false,
             is_partial: false,
+            is_bounded: false,
+            widths: Vec::new(),
             course: Course::default(),
         }
+    }
+
+    /// Begins again, with another bound.
+    pub fn search_up_to(&mut self, bound: u32) {
+        let mut log = core::mem::take(&mut self.log);
+        log.clear();
+        *self = Self {
+            log,
+            ..Self::new(bound)
+        };
     }
 
     fn note(&mut self, tag: u64, value: u64) {
@@ -137,10 +160,11 @@ impl Exhaustive {
     fn explore(&mut self, view: &View<'_>) -> usize {
         let mut options: Vec<Turn> = Vec::with_capacity(view.enabled.len());
         self.options(view, |option| options.push(option));
-        let mut chosen = None;
+        let (mut chosen, mut is_bounded) = (None, false);
         for option in &options {
             let spent = self.course.preemptions + u32::from(option.preempts);
             if spent > self.bound {
+                is_bounded = true;
                 continue;
             }
             let thread = usize::from(option.thread);
@@ -152,6 +176,10 @@ impl Exhaustive {
                 None => chosen = Some(*option),
                 Some(_) => self.note(word::OPEN, u64::from(option.thread)),
             }
+        }
+        if is_bounded && !self.is_bounded {
+            self.is_bounded = true;
+            self.note(word::PARTIAL, reason::BOUND);
         }
         let Some(chosen) = chosen else {
             self.course.is_known = true;
@@ -187,7 +215,7 @@ impl Exhaustive {
             return thread;
         }
         // The program does not do the same again.
-        self.note(word::PARTIAL, 0);
+        self.note(word::PARTIAL, reason::LEFT_OUT);
         self.course.is_known = true;
         default_pick(view)
     }
@@ -199,18 +227,34 @@ impl Exhaustive {
             index += 1;
             let value = word >> TAG_BITS;
             match word & ((1 << TAG_BITS) - 1) {
-                word::CHOSEN => self.path.push(value as u16),
-                word::OPEN => self.open.push((self.path.len() as u32, value as u16)),
+                word::CHOSEN => {
+                    self.path.push(value as u16);
+                    self.widths.resize(self.path.len(), 0);
+                    *self.width(self.path.len() - 1) += 1;
+                }
+                word::OPEN => {
+                    self.open.push((self.path.len() as u32, value as u16));
+                    *self.width(self.path.len()) += 1;
+                }
                 word::KNOWN => {
                     if let Some(entry) = self.log.get(index) {
                         self.known.insert(entry);
                     }
                     index += 1;
                 }
+                _ if value == reason::BOUND => self.is_bounded = true,
                 _ => self.is_partial = true,
             }
         }
         self.log.clear();
+    }
+
+    /// The number of choices at a pick.
+    fn width(&mut self, pick: usize) -> &mut u16 {
+        if self.widths.len() <= pick {
+            self.widths.resize(pick + 1, 0);
+        }
+        &mut self.widths[pick]
     }
 
     fn go_on(&mut self, view: &View<'_>, thread: usize) {
@@ -263,7 +307,7 @@ impl Strategy for Exhaustive {
     }
 
     fn set_aside(&mut self) {
-        self.note(word::PARTIAL, 0);
+        self.note(word::PARTIAL, reason::LEFT_OUT);
     }
 
     fn learn(&mut self) {
@@ -272,23 +316,57 @@ impl Strategy for Exhaustive {
             Some((pick, thread)) => {
                 self.path.truncate(pick as usize);
                 self.path.push(thread);
+                self.widths.truncate(self.path.len());
             }
             None => self.is_finished = true,
         }
     }
 
-    fn finished(&self) -> Option<Search> {
-        let search = match self.is_partial {
-            true => Search::Partial,
-            false => Search::Complete {
+    fn points_changed(&mut self) {
+        self.search_up_to(self.bound);
+    }
+
+    fn searched(&self) -> Option<Search> {
+        let search = match (self.is_partial, self.is_bounded) {
+            (true, _) => Search::Partial,
+            (false, false) => Search::All {
+                preemptions: self.bound,
+            },
+            (false, true) => Search::Complete {
                 preemptions: self.bound,
             },
         };
         self.is_finished.then_some(search)
     }
 
-    fn log(&mut self) -> Option<&mut Log> {
-        Some(&mut self.log)
+    fn is_finished(&self) -> bool {
+        self.is_finished
+    }
+
+    fn progress(&self) -> Option<u32> {
+        // Every choice at a pick is taken for an equal part of what lies behind it.
+        let (mut done, mut part, mut open) = (0.0, 1000.0, 0);
+        for (pick, &width) in self.widths.iter().enumerate() {
+            let before = open;
+            while self
+                .open
+                .get(open)
+                .is_some_and(|entry| entry.0 as usize <= pick)
+            {
+                open += 1;
+            }
+            let (left, width) = ((open - before + 1) as f64, f64::from(width.max(1)));
+            part /= width;
+            done += part * (width - left).max(0.0);
+        }
+        Some(match self.is_finished {
+            true => 1000,
+            false => done as u32,
+        })
+    }
+
+    fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {
+        visit(&mut self.log);
     }
 
     fn needs_site_keys(&self) -> bool {

@@ -26,6 +26,12 @@ impl Known {
         }
     }
 
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+        self.count = 0;
+    }
+
     /// The word for a state in which `thread` ran last.
     pub fn entry(state: u64, thread: u16, spare: u8) -> u64 {
         let hash = mix(state ^ mix(u64::from(thread)));

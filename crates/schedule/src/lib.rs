@@ -12,9 +12,13 @@ extern crate alloc;
 
 #[cfg(feature = "std")]
 pub mod anchor;
+mod constraints;
+mod coverage;
+mod deepening;
 mod directed;
 mod exhaustive;
 mod known;
+mod last_writes;
 pub mod list;
 pub mod log;
 #[cfg(feature = "std")]
@@ -22,6 +26,7 @@ pub mod minimise;
 mod partial_order;
 mod passes;
 mod pct;
+mod portfolio;
 mod pos;
 mod random;
 mod reads_from;

@@ -3,6 +3,7 @@
 use crate::directed::Directed;
 use crate::exhaustive::{Exhaustive, MAX_PREEMPTIONS};
 use crate::pct::{MAX_DEPTH, Pct};
+use crate::portfolio::Portfolio;
 use crate::pos::Pos;
 use crate::random::Random;
 use crate::reads_from::ReadsFrom;
@@ -58,6 +59,11 @@ enum New {
 
 /// All strategies.
 pub static ALL: &[Entry] = &[
+    Entry {
+        name: "portfolio",
+        summary: "several of the following, and most of what shows something new",
+        new: New::Plain(|_| Box::new(Portfolio::new())),
+    },
     Entry {
         name: "random",
         summary: "any thread that can run, at every point",
@@ -250,7 +256,7 @@ mod tests {
 
     #[test]
     fn errors_say_what_to_write() {
-        let unknown = "there is no strategy `chaos`; choose from random, pct(N), pos, surw, reads-from, \
+        let unknown = "there is no strategy `chaos`; choose from portfolio, random, pct(N), pos, surw, reads-from, \
                        exhaustive(N), round-robin, serial, replay, directed(S), or several joined by `+`";
         assert_eq!(error("chaos"), unknown);
         assert!(error("").starts_with("there is no strategy ``"));

@@ -18,11 +18,14 @@ use alloc::vec::Vec;
 
 /// Estimated points of an execution of which nothing is known.
 const UNKNOWN_LENGTH: u64 = 100;
+/// Largest depth that is drawn where none is given.
+const COMMON_DEPTH: u32 = 5;
 /// Largest depth that makes sense; more change points are close to a random walk.
 pub const MAX_DEPTH: u32 = 64;
 
 /// See the module's description.
 pub struct Pct {
+    /// 0 if it is drawn for each execution.
     depth: u32,
     rng: Rng,
     /// Priority of each thread; higher ones first. Initial ones are positive.
@@ -46,6 +49,11 @@ impl Pct {
             changes: Vec::new(),
             lowest: 0,
         }
+    }
+
+    /// For bugs of a small depth that is not known.
+    pub const fn of_any_depth() -> Self {
+        Self::new(0)
     }
 
     fn add(&mut self, thread: usize) {
@@ -79,7 +87,11 @@ impl Strategy for Pct {
         self.lowest = 0;
         let length = if length == 0 { UNKNOWN_LENGTH } else { length };
         self.changes.clear();
-        for _ in 1..self.depth {
+        let depth = match self.depth {
+            0 => 1 + self.rng.below(u64::from(COMMON_DEPTH)) as u32,
+            depth => depth,
+        };
+        for _ in 1..depth {
             let point = self.rng.below(length);
             self.changes.push(point);
         }

@@ -4,6 +4,9 @@
 //! runs, operations that conflict with it (same address, one of them a write) get new
 //! priorities: the order of two conflicting operations is then as good as a coin flip, however
 //! many operations stand around them, where a random walk needs luck at every single one.
+//!
+//! Deviation from the paper: where a thread yields, all priorities are drawn anew, so that spin
+//! loops make progress.
 
 use crate::rng::Rng;
 use crate::strategy::{Pending, Strategy, View};
@@ -66,6 +69,13 @@ impl Strategy for Pos {
     fn thread_started(&mut self, _thread: usize, _parent: usize, _site_key: u64) {}
 
     fn pick(&mut self, view: &View<'_>) -> usize {
+        if view.yielded {
+            // It waits for one of the others, whose priority may be as low as it likes: without
+            // new ones, spinning threads could overtake it for long.
+            for priority in &mut self.priorities {
+                priority.step = STALE;
+            }
+        }
         let (mut best, mut highest) = (view.candidate(0), 0);
         for index in 0..view.candidates() {
             let thread = view.candidate(index);
@@ -122,6 +132,21 @@ mod tests {
             .filter(|&seed| run(&program, &mut Pos::new(), seed, 0).order[1] == (0, 1))
             .count();
         assert!((1_850..2_150).contains(&first), "{first}");
+    }
+
+    #[test]
+    fn threads_that_spin_do_not_overtake_the_one_they_wait_for_for_long() {
+        let spin = vec![Op::SpinUntil(0)];
+        let program = [
+            [(1..6).map(Op::Spawn).collect(), spin.clone()].concat(),
+            spin.clone(),
+            spin.clone(),
+            spin.clone(),
+            spin,
+            vec![Op::Step, Op::Step, Op::Step, Op::Set(0)],
+        ];
+        let longest = (0..1_000).map(|seed| run(&program, &mut Pos::new(), seed, 0).passed.len());
+        assert!(longest.max() < Some(150));
     }
 
     #[test]

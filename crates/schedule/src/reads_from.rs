@@ -1,50 +1,51 @@
-//! Steers towards pairs of a write and a read of it that have not been seen, in the manner of
-//! Wolff, Shi, Duck, Mathur and Roychoudhury, "Greybox Fuzzing for Concurrency Testing"
-//! (ASPLOS 2024).
+//! Steers towards reads-from pairs, and combinations of them, that have not been seen: Wolff, Shi,
+//! Duck, Mathur and Roychoudhury, "Greybox Fuzzing for Concurrency Testing" (ASPLOS 2024).
 //!
 //! Every execution adds to what is known: which places write and read an object, and which read
-//! has read from which write. From what could be but has not been, one pair is drawn. A thread
-//! that stands before the read waits until the write is the last one, then reads at once, and
-//! other writes wait meanwhile. Between, and where that gets stuck, partial order sampling picks.
+//! has read from which write. The next one gets a few constraints out of that (see
+//! [`Corpus`]). A thread that stands before a read waits until the wanted write is the last one,
+//! then reads at once, and other writes wait meanwhile. Between, and where that gets stuck,
+//! partial order sampling picks.
 //!
-//! Deviations from the paper: one pair per execution instead of a mutated set of them, and pairs
-//! that were tried in vain are tried less often, instead of a power schedule.
+//! Deviations from the paper:
+//! 1. Locks and other synchronisation count as reads and writes of their object.
+//! 2. A constraint is met once; the paper keeps it up for all events at its places.
+//! 3. Of two kept sets of constraints, the one used less is changed, instead of a power schedule.
 
+use crate::constraints::{Constraint, Corpus};
+use crate::known::Known;
+use crate::last_writes::LastWrites;
 use crate::log::Log;
 use crate::pos::Pos;
-use crate::rng::Rng;
+use crate::rng::{Rng, mix};
 use crate::strategy::{Pending, Strategy, View};
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use raddle_abi::site::{Operation, SiteId};
 
-/// Addresses that differ only in these low bits are one object.
-const OBJECT_BITS: u32 = 3;
-/// Yields, and picks, without the pair after which it is given up.
+/// Yields, and picks, after which constraints are given up.
 const MAX_YIELDS: u32 = 64;
 const MAX_PICKS: u32 = 1 << 13;
 /// Places known at most, over all objects.
 const MOST: usize = 4096;
-/// One in so many executions has no pair.
-const WITHOUT: u64 = 4;
-
-/// A write, or 0 for what was there before, and a read of it.
-type Pair = (SiteId, SiteId);
 
 /// See the module's description.
 pub struct ReadsFrom {
     base: Pos,
-    rng: Rng,
     log: Log,
+    corpus: Corpus,
     /// Places that touch each object, and whether they write and read.
     places: BTreeMap<(usize, SiteId), Touch>,
-    seen: BTreeSet<Pair>,
-    /// Pairs not seen, with the number of tries.
-    unseen: BTreeMap<Pair, u32>,
-    /// The execution under way.
-    target: Option<Pair>,
-    /// The last write to each object.
-    written: BTreeMap<usize, SiteId>,
+    /// What was drawn for the execution under way.
+    drawn: Vec<Constraint>,
+    /// Which kept constraints that was made of.
+    origin: Option<usize>,
+    /// What is not met yet of that.
+    open: Vec<Constraint>,
+    written: LastWrites<SiteId>,
+    /// The pairs of the execution under way, and a hash over them in any order.
+    pairs: Known,
+    combination: u64,
     free: Vec<u16>,
     yields: u32,
     picks: u32,
@@ -56,17 +57,29 @@ struct Touch {
     reads: bool,
 }
 
-/// What a thread stands before, as far as the target is concerned.
+/// What a thread stands before, as far as constraints are concerned.
 #[derive(PartialEq, Eq)]
 enum Standing {
     Free,
-    /// It would realise the pair.
+    /// It would meet a constraint.
     Due,
-    Held,
+    /// It waits for the sake of the constraint with this index.
+    Held(usize),
+}
+
+/// Words of the log come in twos; the first one has a tag in its upper bits.
+mod tag {
+    pub const SHIFT: u32 = 34;
+    /// A write and a read of it.
+    pub const PAIR: u64 = 0;
+    /// A place and an object that it touches.
+    pub const PLACE: u64 = 1;
+    /// The combination of pairs of the whole execution.
+    pub const COMBINATION: u64 = 2;
 }
 
 fn object(pending: &Pending) -> Option<usize> {
-    (pending.address != 0 && pending.site != 0).then_some(pending.address >> OBJECT_BITS)
+    (pending.address != 0 && pending.site != 0).then_some(pending.address)
 }
 
 fn touch(pending: &Pending) -> Touch {
@@ -82,57 +95,55 @@ impl ReadsFrom {
     pub const fn new() -> Self {
         Self {
             base: Pos::new(),
-            rng: Rng::new(0),
             log: Log::new(),
+            corpus: Corpus::new(),
             places: BTreeMap::new(),
-            seen: BTreeSet::new(),
-            unseen: BTreeMap::new(),
-            target: None,
-            written: BTreeMap::new(),
+            drawn: Vec::new(),
+            origin: None,
+            open: Vec::new(),
+            written: LastWrites::new(),
+            pairs: Known::new(),
+            combination: 0,
             free: Vec::new(),
             yields: 0,
             picks: 0,
         }
     }
 
-    fn last_write(&self, object: usize) -> SiteId {
-        self.written.get(&object).copied().unwrap_or(0)
-    }
-
     fn can(&self, object: usize, site: SiteId, what: impl Fn(&Touch) -> bool) -> bool {
         self.places.get(&(object, site)).is_some_and(what)
     }
 
-    fn standing(&self, pending: &Pending) -> Standing {
-        let (Some((write, read)), Some(object)) = (self.target, object(pending)) else {
-            return Standing::Free;
-        };
-        let is_written = self.last_write(object) == write;
-        if pending.site == read && touch(pending).reads {
-            let is_possible = write != 0 && self.can(object, write, |touch| touch.writes);
-            return match (is_written, is_possible) {
-                (true, _) => Standing::Due,
-                (false, true) => Standing::Held,
-                (false, false) => Standing::Free,
-            };
-        }
-        let destroys = is_written && pending.write && pending.site != write;
-        match destroys && self.can(object, read, |touch| touch.reads) {
-            true => Standing::Held,
-            false => Standing::Free,
-        }
+    /// Whether something can still be the last write: what was there before cannot.
+    fn can_write(&self, object: usize, site: SiteId) -> bool {
+        site != 0 && self.can(object, site, |touch| touch.writes)
     }
 
-    /// Draws a pair: of two, the one that was tried less.
-    fn draw(&mut self) -> Option<Pair> {
-        if self.rng.below(WITHOUT) == 0 {
-            return None;
+    fn standing(&self, pending: &Pending) -> Standing {
+        let Some(object) = object(pending) else {
+            return Standing::Free;
+        };
+        let last = self.written.get(object);
+        let reads = touch(pending).reads;
+        for (index, &Constraint { pair, wanted }) in self.open.iter().enumerate() {
+            let (write, read) = pair;
+            if pending.site == read && reads {
+                match (last == write, wanted) {
+                    (true, true) => return Standing::Due,
+                    (true, false) => return Standing::Held(index),
+                    (false, true) if self.can_write(object, write) => {
+                        return Standing::Held(index);
+                    }
+                    _ => {}
+                }
+            } else if wanted && last == write && pending.write && pending.site != write {
+                // It would destroy what is to be read.
+                if self.can(object, read, |touch| touch.reads) {
+                    return Standing::Held(index);
+                }
+            }
         }
-        let count = self.unseen.len() as u64;
-        let draws = [self.rng.below(count), self.rng.below(count)];
-        let drawn = draws.map(|draw| self.unseen.iter().nth(draw as usize));
-        let drawn = drawn.into_iter().flatten().min_by_key(|entry| entry.1);
-        drawn.map(|(&pair, _)| pair)
+        Standing::Free
     }
 
     fn note(&mut self, pending: &Pending) {
@@ -143,52 +154,61 @@ impl ReadsFrom {
         if self.places.get(&(object, site)) != Some(&touch) && self.places.len() < MOST {
             self.places.insert((object, site), touch);
             let flags = u64::from(touch.writes) << 33 | u64::from(touch.reads) << 32;
-            self.push(1 << 34 | flags | u64::from(site), object as u64);
+            self.push(tag::PLACE, flags | u64::from(site), object as u64);
         }
         if touch.reads {
-            let pair = (self.last_write(object), site);
-            if self.target == Some(pair) {
-                self.target = None;
-            }
-            if self.seen.insert(pair) {
-                self.push(u64::from(pair.0), u64::from(pair.1));
+            let last = self.written.get(object);
+            self.open.retain(|constraint| constraint.pair.1 != site);
+            let hash = mix(u64::from(last) << 32 | u64::from(site));
+            if self.pairs.insert(Known::entry(hash, 0, 0)) {
+                self.combination = self.combination.wrapping_add(hash);
+                if !self.corpus.is_seen((last, site)) {
+                    self.push(tag::PAIR, u64::from(last), u64::from(site));
+                }
             }
         }
         if touch.writes {
-            self.written.insert(object, site);
+            self.written.set(object, site);
         }
     }
 
-    fn push(&mut self, first: u64, second: u64) {
+    fn push(&mut self, tag: u64, first: u64, second: u64) {
         // What does not fit is learnt another time.
-        let _ = self.log.push(first) && self.log.push(second);
+        let _ = self.log.push(tag << tag::SHIFT | first) && self.log.push(second);
     }
 
+    /// Picks one who need not wait.
     fn choose(&mut self, view: &View<'_>) -> usize {
-        if self.target.is_none() {
-            return self.base.pick(view);
-        }
-        let mut free = core::mem::take(&mut self.free);
-        free.clear();
-        for &thread in view.enabled {
-            match self.standing(&view.pending[usize::from(thread)]) {
-                Standing::Due => {
-                    self.free = free;
-                    return usize::from(thread);
-                }
-                Standing::Free => free.push(thread),
-                Standing::Held => {}
-            }
-        }
         self.yields += u32::from(view.yielded);
         self.picks += 1;
-        let is_over = self.yields > MAX_YIELDS || self.picks > MAX_PICKS;
-        let picked = match free.is_empty() || is_over {
-            true => {
-                self.target = None;
-                self.base.pick(view)
+        if self.yields > MAX_YIELDS || self.picks > MAX_PICKS {
+            self.open.clear();
+        }
+        let mut free = core::mem::take(&mut self.free);
+        let picked = loop {
+            if self.open.is_empty() {
+                break self.base.pick(view);
             }
-            false => self.base.pick(&view.among(&free)),
+            free.clear();
+            let (mut due, mut holder) = (None, 0);
+            for &thread in view.enabled {
+                match self.standing(&view.pending[usize::from(thread)]) {
+                    Standing::Due => due = due.or(Some(thread)),
+                    Standing::Free => free.push(thread),
+                    Standing::Held(index) => holder = index,
+                }
+            }
+            if let Some(due) = due {
+                break usize::from(due);
+            }
+            // Who spins may wait for one who is held.
+            let is_spinning = view.yielded && free[..] == [view.current as u16];
+            let is_alone = view.enabled.len() == free.len();
+            if !free.is_empty() && (is_alone || !is_spinning) {
+                break self.base.pick(&view.among(&free));
+            }
+            // Everybody waits: one of the constraints cannot be met now.
+            self.open.swap_remove(holder);
         };
         self.free = free;
         picked
@@ -196,19 +216,16 @@ impl ReadsFrom {
 
     /// Adds the pairs that a place makes possible.
     fn pair_up(&mut self, object: usize, site: SiteId, touch: Touch) {
+        if touch.reads {
+            self.corpus.add_possible((0, site));
+        }
         let others = self.places.range((object, 0)..=(object, SiteId::MAX));
-        let mut pairs: Vec<Pair> = Vec::new();
         for (&(_, other), with) in others {
             if touch.writes && with.reads {
-                pairs.push((site, other));
+                self.corpus.add_possible((site, other));
             }
             if touch.reads && with.writes {
-                pairs.push((other, site));
-            }
-        }
-        for pair in pairs {
-            if !self.seen.contains(&pair) && self.unseen.len() < MOST {
-                self.unseen.entry(pair).or_insert(0);
+                self.corpus.add_possible((other, site));
             }
         }
     }
@@ -216,16 +233,27 @@ impl ReadsFrom {
 
 impl Strategy for ReadsFrom {
     fn begin(&mut self, seed: u64, length: u64) {
+        self.begin_watching();
         self.base.begin(seed, length);
-        self.rng = Rng::new(!seed);
+        // Begun again, an execution is the same: trying is counted when it is over.
+        self.origin = self.corpus.draw(&mut Rng::new(!seed), &mut self.drawn);
+        self.open.clone_from(&self.drawn);
+    }
+
+    fn begin_watching(&mut self) {
         // What was seen in an execution that was broken off is seen again.
         self.log.clear();
         self.written.clear();
+        self.pairs.clear();
+        self.combination = 0;
         (self.yields, self.picks) = (0, 0);
-        self.target = self.draw();
-        if let Some(tries) = self.target.and_then(|pair| self.unseen.get_mut(&pair)) {
-            *tries += 1;
-        }
+        self.drawn.clear();
+        self.open.clear();
+        self.origin = None;
+    }
+
+    fn watch(&mut self, pending: &Pending) {
+        self.note(pending);
     }
 
     fn thread_started(&mut self, _thread: usize, _parent: usize, _site_key: u64) {}
@@ -236,29 +264,34 @@ impl Strategy for ReadsFrom {
         picked
     }
 
+    fn end(&mut self) {
+        self.push(tag::COMBINATION, 0, self.combination);
+    }
+
     fn learn(&mut self) {
+        self.corpus.add_tried(&self.drawn, self.origin);
         let mut index = 0;
         while let (Some(first), Some(second)) = (self.log.get(index), self.log.get(index + 1)) {
             index += 2;
             let site = first as SiteId;
-            if first >> 34 != 0 {
-                let touch = Touch {
-                    writes: first >> 33 & 1 != 0,
-                    reads: first >> 32 & 1 != 0,
-                };
-                self.places.insert((second as usize, site), touch);
-                self.pair_up(second as usize, site, touch);
-            } else {
-                self.seen.insert((site, second as SiteId));
+            match first >> tag::SHIFT {
+                tag::PLACE => {
+                    let touch = Touch {
+                        writes: first >> 33 & 1 != 0,
+                        reads: first >> 32 & 1 != 0,
+                    };
+                    self.places.insert((second as usize, site), touch);
+                    self.pair_up(second as usize, site, touch);
+                }
+                tag::PAIR => self.corpus.add_seen((site, second as SiteId)),
+                _ => self.corpus.add_combination(second, &self.drawn),
             }
         }
-        let seen = &self.seen;
-        self.unseen.retain(|pair, _| !seen.contains(pair));
         self.log.clear();
     }
 
-    fn log(&mut self) -> Option<&mut Log> {
-        Some(&mut self.log)
+    fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {
+        visit(&mut self.log);
     }
 
     fn needs_site_keys(&self) -> bool {

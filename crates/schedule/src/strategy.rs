@@ -156,6 +156,11 @@ pub enum Search {
         /// The bound.
         preemptions: u32,
     },
+    /// Everything that can happen, for which it took no more preemptions than that.
+    All {
+        /// The bound that kept nothing out.
+        preemptions: u32,
+    },
     /// Something was left out, for lack of room or because executions differed.
     Partial,
 }
@@ -179,6 +184,13 @@ pub trait Strategy {
     /// The execution has ended.
     fn end(&mut self) {}
 
+    /// An execution begins that another strategy leads. One that learns may look on:
+    /// [`Strategy::watch`], [`Strategy::end`] and [`Strategy::learn`] are called for it as well.
+    fn begin_watching(&mut self) {}
+
+    /// The strategy that leads has picked a thread that stands before this.
+    fn watch(&mut self, _pending: &Pending) {}
+
     /// After an execution that followed a recorded schedule: the index of the first switch
     /// that could not be followed. After a directed one: the index of the first event that did
     /// not pass in its order.
@@ -199,18 +211,30 @@ pub trait Strategy {
     /// process that begins executions, where the execution itself may have run in a child.
     fn learn(&mut self) {}
 
-    /// For a strategy that comes to an end: what it has searched, once it has nothing more to do.
-    fn finished(&self) -> Option<Search> {
+    /// Other places are scheduling points from now on. What was learnt may still hold; what
+    /// was searched has to be searched again.
+    fn points_changed(&mut self) {}
+
+    /// For a strategy that searches: what it has searched so far, once that can be said.
+    fn searched(&self) -> Option<Search> {
         None
     }
 
-    /// Where a strategy that learns writes down what it sees.
-    fn log(&mut self) -> Option<&mut Log> {
+    /// Whether the strategy has nothing more to do.
+    fn is_finished(&self) -> bool {
+        false
+    }
+
+    /// For a strategy that searches: how much of it is done, in thousandths, as an estimate.
+    fn progress(&self) -> Option<u32> {
         None
     }
 
-    /// Whether [`Pending::site_key`] must be filled in, and [`Strategy::pick`] be called where
-    /// only one thread can run.
+    /// Shows each place where a strategy that learns writes down what it sees.
+    fn logs(&mut self, _visit: &mut dyn FnMut(&mut Log)) {}
+
+    /// Whether, in the execution that has begun, [`Pending::site_key`] must be filled in, and
+    /// [`Strategy::pick`] be called where only one thread can run.
     fn needs_site_keys(&self) -> bool {
         false
     }

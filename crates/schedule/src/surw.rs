@@ -19,8 +19,6 @@ use crate::strategy::{Pending, Strategy, View};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Addresses that differ only in these low bits are one object.
-const OBJECT_BITS: u32 = 3;
 /// Objects known at most.
 const MOST: usize = 4096;
 
@@ -57,7 +55,7 @@ mod word {
 }
 
 fn object(pending: &Pending) -> Option<usize> {
-    (pending.address != 0).then_some(pending.address >> OBJECT_BITS)
+    (pending.address != 0).then_some(pending.address)
 }
 
 fn add(left: &mut Vec<u32>, thread: usize, operations: u32) {
@@ -232,8 +230,8 @@ impl Strategy for Surw {
         self.executions += 1;
     }
 
-    fn log(&mut self) -> Option<&mut Log> {
-        Some(&mut self.log)
+    fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {
+        visit(&mut self.log);
     }
 
     fn needs_site_keys(&self) -> bool {

@@ -71,14 +71,21 @@ impl Strategy for Turns {
         }
     }
 
-    fn log(&mut self) -> Option<&mut Log> {
-        self.strategies.get_mut(self.turn)?.log()
+    fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {
+        for strategy in &mut self.strategies {
+            strategy.logs(visit);
+        }
+    }
+
+    fn points_changed(&mut self) {
+        for strategy in &mut self.strategies {
+            strategy.points_changed();
+        }
     }
 
     fn needs_site_keys(&self) -> bool {
-        self.strategies
-            .iter()
-            .any(|strategy| strategy.needs_site_keys())
+        let strategy = self.strategies.get(self.turn);
+        strategy.is_some_and(|strategy| strategy.needs_site_keys())
     }
 }
 

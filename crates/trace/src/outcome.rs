@@ -52,6 +52,8 @@ pub struct Outcome {
     pub released: u64,
     /// What the strategy has searched, once it has nothing more to do.
     pub searched: Option<Searched>,
+    /// How much of its search the strategy has done, in thousandths, as an estimate.
+    pub search_progress: Option<u32>,
     /// Bits of [`raddle_abi::control::conditions`].
     pub conditions: u32,
     /// Panics in threads that nobody joined.
@@ -86,6 +88,7 @@ impl Default for Outcome {
             realised: 0,
             released: 0,
             searched: None,
+            search_progress: None,
             conditions: 0,
             stray_panics: 0,
             syscalls: Vec::new(),
@@ -94,7 +97,7 @@ impl Default for Outcome {
     }
 }
 
-/// How much a search that has ended has covered.
+/// How much a search has covered so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Searched {
     /// Everything that can happen with at most so many preemptions.
@@ -102,7 +105,12 @@ pub enum Searched {
         /// The bound.
         preemptions: u32,
     },
-    /// Not everything.
+    /// Everything that can happen, for which it took no more preemptions than that.
+    All {
+        /// The bound that kept nothing out.
+        preemptions: u32,
+    },
+    /// The search has ended, but something was left out.
     Partly,
 }
 
@@ -112,6 +120,9 @@ impl Searched {
         match word {
             searched::NOT_YET => None,
             searched::PARTLY => Some(Self::Partly),
+            all if all & searched::ALL != 0 => Some(Self::All {
+                preemptions: (all & !searched::ALL).saturating_sub(1),
+            }),
             bound => Some(Self::UpTo {
                 preemptions: bound - 1,
             }),

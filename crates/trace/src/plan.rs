@@ -46,7 +46,7 @@ pub struct PlanRequest {
 impl Default for PlanRequest {
     fn default() -> Self {
         Self {
-            strategy: "random+pct(3)".into(),
+            strategy: "portfolio".into(),
             seed: 0,
             executions: 1,
             max_points: 100_000,

@@ -1,0 +1,192 @@
+//! The default: several strategies share the executions, and those that show something new get
+//! more of them.
+//!
+//! Each strategy has a weight that says how well it does on programs in general. Its share is that
+//! weight, times how often it has lately shown a reads-from pair or a class of executions that
+//! nobody had shown before (see [`Coverage`]), plus a part that it never loses: what no
+//! strategy finds new is not over, only rare. An exhaustive search takes a small share, and if it
+//! gets through, nothing is left to do.
+//!
+//! The seed draws whose turn it is. As shares depend on what was seen, the same row of plans
+//! gives the same executions.
+
+use crate::coverage::Coverage;
+use crate::deepening::Deepening;
+use crate::log::Log;
+use crate::pct::Pct;
+use crate::pos::Pos;
+use crate::random::Random;
+use crate::reads_from::ReadsFrom;
+use crate::rng::{Rng, mix};
+use crate::strategy::{Search, Strategy, View};
+use crate::surw::Surw;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// A reward of one.
+const ONE: u64 = 1 << 10;
+/// The part of its weight that a strategy never loses.
+const KEPT: u64 = ONE / 4;
+/// Rewards count for about so many executions of the strategy.
+const MEMORY: u64 = 16;
+/// The member that looks on in the first executions, and how many these are.
+const WATCHER: usize = 0;
+const WATCHED: u64 = 256;
+/// Executions after which the search may end it. They cost little, and the others do not rely
+/// on what the search relies on: that equivalent executions can be told.
+const LEAST: u64 = 500;
+/// Changes the seed, so that whose turn it is says nothing about what is drawn then.
+const SALT: u64 = 0x7075_7274_666f_6c69;
+
+/// See the module's description. Never empty.
+pub struct Portfolio {
+    members: Vec<Member>,
+    turn: usize,
+    /// Executions so far.
+    executions: u64,
+    coverage: Coverage,
+}
+
+struct Member {
+    strategy: Box<dyn Strategy>,
+    weight: u64,
+    /// Average reward of its executions.
+    reward: u64,
+}
+
+impl Portfolio {
+    /// The default portfolio.
+    pub fn new() -> Self {
+        let member = |weight, strategy| Member {
+            strategy,
+            weight,
+            reward: ONE,
+        };
+        Self {
+            members: alloc::vec![
+                member(50, Box::new(ReadsFrom::new()) as Box<dyn Strategy>),
+                member(17, Box::new(Surw::new())),
+                member(17, Box::new(Pct::of_any_depth())),
+                member(7, Box::new(Pos::new())),
+                member(4, Box::new(Random::new())),
+                member(5, Box::new(Deepening::new())),
+            ],
+            turn: 0,
+            executions: 0,
+            coverage: Coverage::new(),
+        }
+    }
+
+    fn current(&mut self) -> &mut dyn Strategy {
+        &mut *self.members[self.turn].strategy
+    }
+
+    /// The member that looks on while another one leads, if there is one in this execution: who
+    /// learns from all of the first executions need not begin from nothing in its own.
+    fn watcher(&mut self) -> Option<&mut dyn Strategy> {
+        match self.turn != WATCHER && self.executions < WATCHED {
+            true => Some(&mut *self.members[WATCHER].strategy),
+            false => None,
+        }
+    }
+
+    fn draw(&self, seed: u64) -> usize {
+        let share = |member: &Member| match member.strategy.is_finished() {
+            true => 0,
+            false => member.weight * (KEPT + member.reward),
+        };
+        let sum = self.members.iter().map(share).sum();
+        let mut drawn = Rng::new(mix(seed ^ SALT)).below(sum);
+        let found = self.members.iter().position(|member| {
+            let is_found = drawn < share(member);
+            drawn = drawn.saturating_sub(share(member));
+            is_found
+        });
+        found.unwrap_or(0)
+    }
+}
+
+impl Strategy for Portfolio {
+    fn begin(&mut self, seed: u64, length: u64) {
+        self.turn = self.draw(seed);
+        self.coverage.begin();
+        self.current().begin(seed, length);
+        if let Some(watcher) = self.watcher() {
+            watcher.begin_watching();
+        }
+    }
+
+    fn thread_started(&mut self, thread: usize, parent: usize, site_key: u64) {
+        self.current().thread_started(thread, parent, site_key);
+    }
+
+    fn pick(&mut self, view: &View<'_>) -> usize {
+        let picked = self.current().pick(view);
+        self.coverage.step(picked, &view.pending[picked]);
+        if let Some(watcher) = self.watcher() {
+            watcher.watch(&view.pending[picked]);
+        }
+        picked
+    }
+
+    fn end(&mut self) {
+        self.coverage.end();
+        self.current().end();
+        if let Some(watcher) = self.watcher() {
+            watcher.end();
+        }
+    }
+
+    fn set_aside(&mut self) {
+        self.current().set_aside();
+    }
+
+    fn learn(&mut self) {
+        self.current().learn();
+        if let Some(watcher) = self.watcher() {
+            watcher.learn();
+        }
+        self.executions += 1;
+        let news = self.coverage.learn();
+        let reward = match (news.pair, news.class) {
+            (true, _) => ONE,
+            (false, true) => ONE / 2,
+            (false, false) => 0,
+        };
+        let average = &mut self.members[self.turn].reward;
+        *average = (*average * (MEMORY - 1) + reward) / MEMORY;
+    }
+
+    fn points_changed(&mut self) {
+        for member in &mut self.members {
+            member.strategy.points_changed();
+        }
+    }
+
+    fn searched(&self) -> Option<Search> {
+        let mut members = self.members.iter();
+        let searched = members.find_map(|member| member.strategy.searched());
+        // The others still go on with what one of them has left out.
+        searched.filter(|search| *search != Search::Partial)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.executions >= LEAST && matches!(self.searched(), Some(Search::All { .. }))
+    }
+
+    fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {
+        visit(self.coverage.log());
+        for member in &mut self.members {
+            member.strategy.logs(visit);
+        }
+    }
+
+    fn needs_site_keys(&self) -> bool {
+        // Every operation counts.
+        true
+    }
+}
+
+#[cfg(test)]
+#[path = "portfolio_tests.rs"]
+mod tests;
