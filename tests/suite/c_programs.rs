@@ -44,6 +44,38 @@ fn a_correct_program_is_clean() {
     assert!(is_searched || test.executions >= 1000, "{run:#?}");
 }
 
+/// A project with `ticks.c` compiled to `prog`.
+fn ticking(flags: &[&str]) -> Fixture {
+    let fixture = Fixture::special("make");
+    let arguments = ["cc", "-g", "-O1", "-o", "prog", "ticks.c"];
+    let ended = Tool::new(fixture.path(), arguments.iter().chain(flags)).run();
+    assert!(ended.status.success(), "{ended:#?}");
+    fixture
+}
+
+#[test]
+fn a_program_that_differs_from_run_to_run_is_not_testable_and_the_place_is_named() {
+    let run = ticking(&[]).check(&["test", "./prog"], 0);
+    let test = run.test("./prog");
+    assert_eq!(test.verdict, "not-testable", "{run:#?}");
+    let why = test.why.as_deref().unwrap_or_default();
+    assert!(why.contains("runs with the same schedule differ"), "{why}");
+    assert!(why.contains("ticks.c:27 in main"), "{why}");
+}
+
+#[test]
+fn a_program_that_differs_only_when_interleaved_gets_a_note_with_the_place() {
+    let fixture = ticking(&["-DINTERLEAVED"]);
+    let run = fixture.check(&["test", "--executions", "200", "./prog"], 0);
+    assert_eq!(run.test("./prog").verdict, "explored", "{run:#?}");
+    let notes = notes(&run);
+    let differs = |note: &&str| {
+        note.contains("executions with the same schedule differ")
+            && note.contains("ticks.c:27 in main")
+    };
+    assert!(notes.iter().any(differs), "{notes:#?}");
+}
+
 #[test]
 fn crossed_locks_are_found_replayed_and_kept() {
     let fixture = built("cc", "crossed.c");

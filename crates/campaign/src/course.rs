@@ -43,6 +43,8 @@ pub(crate) struct Course {
     pub batch: Batch,
     /// Whether exploring it further makes no sense.
     pub is_given_up: bool,
+    /// Whether it was looked for what the schedule does not decide.
+    pub is_probed: bool,
     /// What the strategy has searched so far.
     pub searched: Option<Searched>,
     /// Whether it has nothing more to do.
@@ -71,6 +73,7 @@ impl Course {
             carrier: Carrier::Auto,
             batch: Batch::default(),
             is_given_up: false,
+            is_probed: false,
             searched: None,
             is_searched: false,
             occurrences: [0; 16],

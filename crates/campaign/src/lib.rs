@@ -20,6 +20,7 @@ mod explore;
 mod finish;
 mod ignore;
 mod inspect;
+mod nondeterminism;
 mod options;
 mod queue;
 mod regressions;

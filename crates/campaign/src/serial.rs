@@ -7,13 +7,10 @@
 
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::Reexecution;
-use raddle_abi::record::RawEvent;
-use raddle_abi::site::Operation;
 use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding};
 
-use crate::Verdict;
 use crate::test_run::{Ended, TestRun};
-use crate::verdict;
+use crate::{Verdict, nondeterminism, verdict};
 
 /// Serial runs.
 const RUNS: usize = 3;
@@ -79,7 +76,9 @@ fn run(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
         .is_some_and(|first| differ(first, &outcome))
     {
         if serial.has_warmed_up || serial.runs > 1 {
-            let why = differences(test, request);
+            let detail = nondeterminism::difference(test, request).unwrap_or_default();
+            let meaning = nondeterminism::MEANING;
+            let why = format!("runs with the same schedule differ, {meaning}.{detail}");
             return Err(Verdict::NotTestable { why });
         }
         *serial = SerialRuns {
@@ -146,77 +145,4 @@ fn passes_otherwise(test: &mut TestRun<'_>, failure: Option<&RawFinding>) -> End
         .map(|&kind| outcome.occurrences[kind as usize])
         .sum();
     Ok(failures < outcome.executions)
-}
-
-/// Says where two runs of the same schedule part.
-fn differences(test: &mut TestRun<'_>, request: &PlanRequest) -> String {
-    let recorded = PlanRequest {
-        record: true,
-        ..request.clone()
-    };
-    let mut record = || {
-        let outcome = test.plan(&recorded).ok()?;
-        outcome.recording
-    };
-    let first = match (record(), record()) {
-        (Some(one), Some(other)) => first_difference(&one.events, &other.events),
-        _ => None,
-    };
-    let detail = first.map_or_else(String::new, |(at, one, other)| {
-        let mut words = |event: Option<RawEvent>| match event {
-            Some(event) => format!(
-                "thread {} does {} at {}",
-                event.thread,
-                Operation::from_number(event.operation).map_or("something", Operation::word),
-                test.explainer().place_in_words(event.site)
-            ),
-            None => "it ends".to_owned(),
-        };
-        let (one, other) = (words(one), words(other));
-        format!(" At event {at}, {one} in one run, and {other} in another.")
-    });
-    format!(
-        "runs with the same schedule differ, so something outside of the schedule decides \
-         (files, time, addresses, other processes).{detail}"
-    )
-}
-
-type Difference = (usize, Option<RawEvent>, Option<RawEvent>);
-
-fn first_difference(one: &[RawEvent], other: &[RawEvent]) -> Option<Difference> {
-    let same = |(a, b): (&RawEvent, &RawEvent)| {
-        (a.thread, a.operation, a.site) == (b.thread, b.operation, b.site)
-    };
-    let at = one.iter().zip(other).take_while(|&pair| same(pair)).count();
-    (at < one.len().max(other.len())).then(|| (at, one.get(at).copied(), other.get(at).copied()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn event(thread: u16) -> RawEvent {
-        RawEvent {
-            operation: 1,
-            thread,
-            site: 7,
-            address: 0,
-            value: 0,
-            len: 0,
-            order: 0,
-            flags: 0,
-            stack: 0,
-            point: 0,
-        }
-    }
-
-    #[test]
-    fn the_first_difference_is_found() {
-        let one = [event(0), event(1), event(2)];
-        assert_eq!(first_difference(&one, &one), None);
-        let (at, a, b) = first_difference(&one, &[event(0), event(2)]).unwrap();
-        assert_eq!((at, a.unwrap().thread, b.unwrap().thread), (1, 1, 2));
-        let (at, _, b) = first_difference(&one, &one[..2]).unwrap();
-        assert_eq!((at, b), (2, None));
-    }
 }

@@ -13,7 +13,9 @@ use crate::course::Course;
 use crate::explain::Explainer;
 use crate::runner::{Limits, ProcessRunner};
 use crate::session::Session;
-use crate::{Event, Options, Races, Target, Verdict, explore, regressions, serial, verdict};
+use crate::{
+    Event, Options, Races, Target, Verdict, explore, nondeterminism, regressions, serial, verdict,
+};
 
 /// Gives a test a turn. The verdict stands unless the test was postponed.
 pub(crate) fn run_turn(
@@ -81,6 +83,7 @@ impl TestRun<'_> {
         }
         serial::check(self)
             .and_then(|()| explore::explore(self))
+            .map(|()| nondeterminism::check(self))
             .map_or_else(|verdict| verdict, |()| Verdict::Explored)
     }
 
@@ -143,6 +146,14 @@ impl TestRun<'_> {
             return Err(self.course.out_of_time(self.session));
         }
         Ok(outcome)
+    }
+
+    /// Runs a plan that repeats what was run before, and so is not counted. What it finds
+    /// is taken up.
+    pub fn repeat(&mut self, request: &PlanRequest) -> Option<Outcome> {
+        let outcome = self.runner.run(request).ok()?;
+        self.sighted(&outcome.findings, request);
+        Some(outcome)
     }
 
     /// Ends the worker, so that the next plan gets a new one.

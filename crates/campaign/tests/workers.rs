@@ -196,6 +196,20 @@ fn runs_that_differ_are_not_testable() {
 }
 
 #[test]
+fn executions_that_differ_under_the_same_schedule_get_a_note() {
+    let is_said = |run: &Run| {
+        let notes = run.notes();
+        notes
+            .iter()
+            .any(|note| note.contains("executions with the same schedule differ"))
+    };
+    let run = check("differs interleaved");
+    assert_eq!(*run.verdict(), Verdict::Explored);
+    assert!(is_said(&run));
+    assert!(!is_said(&check("differs once")));
+}
+
+#[test]
 fn a_first_run_may_differ_from_all_others() {
     let run = check("differs once");
     assert_eq!(*run.verdict(), Verdict::Explored);

@@ -162,6 +162,7 @@ fn run_plan(fake: &Fake, behaviour: &str) -> PlanEnd {
             "differs" => {
                 hash = u64::from(std::process::id()) ^ control.points.load(Ordering::Relaxed)
             }
+            "differs interleaved" if !is_serial => hash ^= control.points.load(Ordering::Relaxed),
             "differs once" if control.executions.load(Ordering::Relaxed) == 0 => hash ^= 1,
             "garbage" if !is_serial => {
                 fake.put(FINDINGS_OFFSET, &[0xff; 64]);
