@@ -71,6 +71,20 @@ pub struct FindingLine {
     pub confirmed: bool,
     /// Executions until it was seen.
     pub executions: u64,
+    /// How long its schedule is.
+    #[serde(default)]
+    pub size: Size,
+}
+
+/// How long a schedule is.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct Size {
+    /// Switches of the stored schedule.
+    pub switches: usize,
+    /// Preemptions among them.
+    pub preemptions: u32,
+    /// Switches of the schedule as it was found.
+    pub found: usize,
 }
 
 impl FindingLine {

@@ -1,4 +1,4 @@
-//! Every finding replays, 100 times out of 100.
+//! Every finding replays, 100 times out of 100, with a schedule that was minimised.
 
 use raddle_e2e::{Fixture, Line, Run};
 
@@ -17,6 +17,12 @@ fn assert_reproduced(run: &Run, times: u64) {
 fn check(example: &str) {
     let fixture = Fixture::example(example);
     let finding = fixture.check(&["test"], 100).finding().clone();
+    let size = finding.size;
+    assert!(size.switches <= size.found, "{size:?}");
+    assert!(
+        size.preemptions <= 2,
+        "none of the examples takes more: {size:?}"
+    );
     let by_id = fixture.check(&["replay", &finding.id, "--times", "100"], 100);
     assert_reproduced(&by_id, 100);
     let by_file = fixture.check(&["replay", &finding.schedule], 100);
@@ -46,4 +52,19 @@ fn relaxed_publication_replays() {
 #[test]
 fn panic_replays() {
     check("lost-update");
+}
+
+#[test]
+fn use_after_free_replays() {
+    check("use-after-free");
+}
+
+#[test]
+fn double_free_replays() {
+    check("double-free");
+}
+
+#[test]
+fn access_out_of_bounds_replays() {
+    check("out-of-bounds");
 }

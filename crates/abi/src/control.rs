@@ -127,6 +127,8 @@ pub struct Control {
     /// 1 + how much of its search a strategy has done, in thousandths, as an estimate; 0 if
     /// it does not search.
     pub search_progress: AtomicU32,
+    /// How many decisions of the execution under way made a thread wait that could go on.
+    pub preemptions: AtomicU32,
 }
 
 /// Values of [`Control::searched`]; any other is 1 + the number of preemptions up to which

@@ -10,10 +10,10 @@ use raddle_abi::plan::{Decision, Granularity, Switch, ThreadAnchor};
 use raddle_abi::record::RawEvent;
 use raddle_abi::site::Operation;
 use raddle_schedule::anchor::{Passed, Spawn, anchor_threads, switches_by_site, switches_by_step};
-use raddle_schedule::minimise::minimise;
+use raddle_schedule::minimise::{Failing, minimise};
 use raddle_schedule::schedule_file::{Placed, Schedule};
 use raddle_trace::binary;
-use raddle_trace::finding::Finding;
+use raddle_trace::finding::{Finding, ScheduleSize};
 use raddle_trace::runner::{Outcome, PlanRequest, RawFinding, RawRecording, Runner};
 
 use crate::explain::Explainer;
@@ -26,6 +26,12 @@ const TRACED_EVENTS: usize = 1 << 20;
 
 /// Most time that minimising one finding takes.
 const MINIMISE_TIME: Duration = Duration::from_secs(3);
+/// Scheduling points, and executions, in which another schedule with fewer preemptions is
+/// looked for.
+const SEARCHED_POINTS: u64 = 200_000;
+const SEARCHED: u64 = 1000;
+/// No more preemptions than that are looked for.
+const MOST_PREEMPTIONS: u32 = 3;
 /// Time that showing a finding again may take when the campaign is over.
 const LAST_REPLAYS: Duration = Duration::from_secs(10);
 /// Switches of which a schedule says in words where they are.
@@ -53,10 +59,30 @@ pub(crate) struct Confirmed {
     pub error: Option<Error>,
 }
 
+/// How a finding was found.
+#[derive(Clone, Copy)]
+struct Found {
+    /// After how many executions.
+    executions: u64,
+    /// With how many switches.
+    switches: usize,
+}
+
 /// One replay that showed the finding.
 struct Shown {
     raw: RawFinding,
     recording: Option<RawRecording>,
+    preemptions: u32,
+}
+
+impl Shown {
+    fn failing(&self) -> Failing {
+        Failing {
+            switches: switches_by_step(&self.raw.decisions),
+            preemptions: self.preemptions,
+            points: self.raw.points,
+        }
+    }
 }
 
 impl Confirmation<'_> {
@@ -86,20 +112,24 @@ impl Confirmation<'_> {
         let by_step = switches_by_step(&first.raw.decisions);
         let schedule = self.schedule(id, request, by_step, &first);
         // From here on a kill of the tool does not lose the finding any more.
-        let confirmed = self.store(id, &first, &schedule, executions);
+        let found = Found {
+            executions,
+            switches: raw.decisions.len(),
+        };
+        let confirmed = self.store(id, &first, &schedule, found);
         if confirmed.error.is_some() || session.is_over() {
             return Some(confirmed);
         }
         is_stored.set(true);
-        if let Some(shorter) = self.shorter(&mut replays, id, &first, request)
-            && let Some(schedule) = self.replayable(&mut replays, id, request, &shorter)
+        if let Some(simpler) = self.simpler(&mut replays, id, &first, request)
+            && let Some(schedule) = self.replayable(&mut replays, id, request, &simpler)
         {
-            return Some(self.store(id, &shorter, &schedule, executions));
+            return Some(self.store(id, &simpler, &schedule, found));
         }
         let schedule = self
             .replayable(&mut replays, id, request, &first)
             .unwrap_or(schedule);
-        Some(self.store(id, &first, &schedule, executions))
+        Some(self.store(id, &first, &schedule, found))
     }
 
     /// Runs a plan; `Some` if the finding with this id came up.
@@ -112,12 +142,17 @@ impl Confirmation<'_> {
         let Outcome {
             findings,
             recording,
+            preemptions,
             ..
         } = replays.run(plan).ok()?;
         let raw = findings
             .into_iter()
             .find(|raw| self.explainer.id(raw) == id)?;
-        Some(Shown { raw, recording })
+        Some(Shown {
+            raw,
+            recording,
+            preemptions,
+        })
     }
 
     /// The same in a new process.
@@ -131,30 +166,68 @@ impl Confirmation<'_> {
         self.show(replays, id, plan)
     }
 
-    /// The finding with fewer switches, if the minimiser gets there.
-    fn shorter(
+    /// The finding with a simpler schedule, if the minimiser gets there: what is left out of the
+    /// schedule that was found, or another schedule that has fewer preemptions.
+    fn simpler(
         &mut self,
         replays: &mut ProcessRunner<'_>,
         id: &str,
         first: &Shown,
         request: &PlanRequest,
     ) -> Option<Shown> {
-        let original = switches_by_step(&first.raw.decisions);
+        let original = first.failing();
         let start = Instant::now();
-        let budget = self.session.options.minimise as usize;
-        let result = minimise(&original, budget, &mut |candidate| {
-            if self.session.is_over() || start.elapsed() > MINIMISE_TIME {
+        let session = self.session;
+        let is_over = || session.is_over() || start.elapsed() > MINIMISE_TIME;
+        let budget = session.options.minimise as usize;
+        let mut best = minimise(&original, budget, &mut |candidate| {
+            if is_over() {
                 return None;
             }
             let plan = replay_plan(request, &first.raw, candidate, false);
-            let shown = self.show(replays, id, &plan)?;
-            Some(switches_by_step(&shown.raw.decisions))
-        });
-        if result.switches.len() >= original.len() {
+            Some(self.show(replays, id, &plan)?.failing())
+        })
+        .best;
+        for bound in 0..best.preemptions.min(MOST_PREEMPTIONS) {
+            if budget == 0 || is_over() {
+                break;
+            }
+            let found = self.search(replays, id, request, &first.raw, bound);
+            if let Some(other) = found
+                && other.switches.len() <= original.switches.len()
+                && other.cost() < best.cost()
+            {
+                best = other;
+                break;
+            }
+        }
+        if best == original {
             return None;
         }
-        let plan = replay_plan(request, &first.raw, &result.switches, true);
+        let plan = replay_plan(request, &first.raw, &best.switches, true);
         self.show(replays, id, &plan)
+    }
+
+    /// Looks for the finding among all that can happen with so many preemptions, or at least
+    /// among the first of these executions.
+    fn search(
+        &mut self,
+        replays: &mut ProcessRunner<'_>,
+        id: &str,
+        request: &PlanRequest,
+        raw: &RawFinding,
+        bound: u32,
+    ) -> Option<Failing> {
+        let plan = PlanRequest {
+            strategy: format!("exhaustive({bound})"),
+            executions: (SEARCHED_POINTS / raw.points.max(1)).min(SEARCHED),
+            stop_at_first: true,
+            ..replay_plan(request, raw, &[], false)
+        };
+        // What a process has found once, it does not tell again.
+        let found = self.show_anew(replays, id, &plan)?;
+        let plan = replay_plan(request, raw, &switches_by_step(&found.raw.decisions), false);
+        Some(self.show_anew(replays, id, &plan)?.failing())
     }
 
     /// The schedule anchored to events if that replays in a new process, else by step numbers
@@ -279,19 +352,18 @@ impl Confirmation<'_> {
     }
 
     /// Makes the finding and stores it with its schedule and its trace.
-    fn store(
-        &mut self,
-        id: &str,
-        shown: &Shown,
-        schedule: &Schedule,
-        executions: u64,
-    ) -> Confirmed {
+    fn store(&mut self, id: &str, shown: &Shown, schedule: &Schedule, found: Found) -> Confirmed {
         let mut finding = self
             .explainer
             .explain(self.target, &shown.raw, shown.recording.as_ref());
         finding.schedule = self.session.store.schedule_path(id).display().to_string();
         finding.confirmed = true;
-        finding.executions = executions;
+        finding.executions = found.executions;
+        finding.size = Some(ScheduleSize {
+            switches: schedule.switches.len(),
+            preemptions: shown.preemptions,
+            found: found.switches,
+        });
         let error = self.save(&finding, shown, schedule).err();
         if error.is_some() && !self.session.store.schedule_path(id).is_file() {
             finding.schedule.clear();

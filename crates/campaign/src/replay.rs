@@ -177,6 +177,7 @@ fn note(
             let mut finding = explainer.explain(target, raw, outcome.recording.as_ref());
             finding.schedule = stored.schedule.display().to_string();
             finding.confirmed = true;
+            finding.size = stored.finding.as_ref().and_then(|finding| finding.size);
             result.finding = Some(finding);
         }
         return;

@@ -297,6 +297,7 @@ fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
         realised: after.realised.saturating_sub(before.realised),
         released: after.released.saturating_sub(before.released),
         searched: Searched::from_word(header.searched.load(Ordering::Relaxed)),
+        preemptions: header.preemptions.load(Ordering::Relaxed),
         search_progress: header
             .search_progress
             .load(Ordering::Relaxed)

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use raddle_trace::finding::{Finding, Place};
+use raddle_trace::finding::{Finding, Place, ScheduleSize};
 use serde::Serialize;
 
 use crate::{Check, Event, ListedTest, Note, Replay, Reporter, Summary, TestResult};
@@ -114,6 +114,8 @@ struct FindingLine<'a> {
     count: u64,
     output: &'a str,
     stacks: Vec<StackField<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<ScheduleSize>,
 }
 
 #[derive(Serialize)]
@@ -161,6 +163,7 @@ impl<'a> FindingLine<'a> {
             count: finding.count,
             output: &finding.output,
             stacks: stacks.collect(),
+            size: finding.size,
         }
     }
 }

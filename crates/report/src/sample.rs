@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use raddle_abi::finding::Kind;
-use raddle_trace::finding::{Finding, LaneStep, Place, Stack};
+use raddle_trace::finding::{Finding, LaneStep, Place, ScheduleSize, Stack};
 
 use crate::{
     Check, CheckResult, Event, ListedTest, Note, Progress, Replay, Summary, TestResult, Verdict,
@@ -156,6 +156,11 @@ pub(crate) fn race() -> Finding {
         confirmed: true,
         executions: 12,
         count: 1_234,
+        size: Some(ScheduleSize {
+            switches: 2,
+            preemptions: 1,
+            found: 17,
+        }),
     }
 }
 
@@ -174,6 +179,7 @@ pub(crate) fn deadlock(threads: usize) -> Finding {
         stacks: Vec::new(),
         output: String::new(),
         count: 1,
+        size: None,
         ..race()
     }
 }

@@ -304,6 +304,7 @@ fn prepare(mode: Reexecution, seed: u64, length: u64) {
     control.seed.store(seed, Ordering::Relaxed);
     control.length.store(length, Ordering::Relaxed);
     control.decisions.store(0, Ordering::Relaxed);
+    control.preemptions.store(0, Ordering::Relaxed);
     control.output.store(0, Ordering::Relaxed);
     control.diverged.store(0, Ordering::Relaxed);
     let in_use = |index| {

@@ -136,6 +136,9 @@ fn pick_and_switch(yielded: bool) {
         return record::pick(current, execution.pending[current].site);
     }
     if next != default {
+        if view.preempts(next) {
+            shared().note_preemption();
+        }
         shared().note_decision(Decision {
             from: current as u16,
             to: next as u16,

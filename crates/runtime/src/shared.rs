@@ -134,6 +134,13 @@ impl Shared {
             .store(count as u32 + 1, Ordering::Release);
     }
 
+    /// Counts a decision that makes a thread wait that could go on.
+    pub fn note_preemption(&self) {
+        let count = &self.control().preemptions;
+        // Only the running thread writes it.
+        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
     /// The decisions of the execution under way.
     pub fn decisions(&self) -> &'static [Decision] {
         let count = self.control().decisions.load(Ordering::Relaxed) as usize;

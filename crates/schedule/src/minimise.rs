@@ -1,90 +1,160 @@
-//! Makes a failing schedule shorter: fewer switches that differ from the default rule, which
-//! means fewer preemptions to read about.
+//! Makes a failing schedule easier to understand: fewer preemptions first, then fewer threads
+//! that take part, then fewer switches, then an earlier end.
 //!
-//! This is Zeller and Hildebrandt's delta debugging (TSE 2002) over the list of switches. It
-//! needs no model of the program: a candidate is run, and what the run really did counts, so
-//! switches that fall away by themselves are gone too.
+//! This is Zeller and Hildebrandt's delta debugging (TSE 2002) over the list of switches, with
+//! whole threads left out first. It needs no model of the program: a candidate is run, and
+//! what the run really did counts, so switches that fall away by themselves are gone too.
 
 use raddle_abi::plan::Switch;
 
-/// The shortest schedule found.
+/// A run that fails.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failing {
+    /// Where it did not do the default thing.
+    pub switches: Vec<Switch>,
+    /// How often a thread that could go on was made to wait.
+    pub preemptions: u32,
+    /// Scheduling points until it failed.
+    pub points: u64,
+}
+
+impl Failing {
+    /// What there is to understand, the most important first.
+    pub fn cost(&self) -> (u32, usize, usize, u64) {
+        let threads = self.threads().len();
+        (self.preemptions, threads, self.switches.len(), self.points)
+    }
+
+    /// The threads that switches name.
+    fn threads(&self) -> Vec<u16> {
+        let ends = self.switches.iter().flat_map(|one| [one.from, one.to]);
+        let mut threads: Vec<u16> = ends.collect();
+        threads.sort_unstable();
+        threads.dedup();
+        threads
+    }
+}
+
+/// The best schedule found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Minimised {
-    /// Never longer than the original.
-    pub switches: Vec<Switch>,
+    /// Never longer than the original, and never with more preemptions.
+    pub best: Failing,
     /// Runs that were made.
     pub attempts: usize,
 }
 
-/// Shortens `switches` with at most `budget` calls of `attempt`, which runs a candidate and,
-/// if the same finding shows, returns the switches that the run really made.
+/// Shortens what `original` did with at most `budget` calls of `attempt`, which runs a candidate
+/// and, if the same finding shows, returns what the run really did.
 pub fn minimise(
-    switches: &[Switch],
+    original: &Failing,
     budget: usize,
-    attempt: &mut dyn FnMut(&[Switch]) -> Option<Vec<Switch>>,
+    attempt: &mut dyn FnMut(&[Switch]) -> Option<Failing>,
 ) -> Minimised {
     let mut search = Search {
-        best: switches.to_vec(),
+        longest: original.switches.len(),
+        best: original.clone(),
         attempts: 0,
         budget,
         attempt,
     };
     search.run();
     Minimised {
-        switches: search.best,
+        best: search.best,
         attempts: search.attempts,
     }
 }
 
 struct Search<'a> {
-    best: Vec<Switch>,
+    /// Switches of the original.
+    longest: usize,
+    best: Failing,
     attempts: usize,
     budget: usize,
-    attempt: &'a mut dyn FnMut(&[Switch]) -> Option<Vec<Switch>>,
+    attempt: &'a mut dyn FnMut(&[Switch]) -> Option<Failing>,
 }
 
 impl Search<'_> {
     fn run(&mut self) {
-        if self.best.is_empty() || self.shortens(&[]) {
+        if self.best.switches.is_empty() || self.improves(&[]) {
             return;
         }
-        let mut chunk = self.best.len().div_ceil(2);
+        self.remove_threads();
+        let mut chunk = self.best.switches.len().div_ceil(2);
         loop {
-            let shortened = self.remove_chunks(chunk);
-            if self.is_over() || (chunk == 1 && !shortened) {
-                return;
+            let improved = self.remove_chunks(chunk);
+            if self.is_over() || (chunk == 1 && !improved) {
+                break;
             }
             // After a pass over single switches has removed some, others may be removable.
-            chunk = chunk.min(self.best.len()).div_ceil(2).max(1);
+            chunk = chunk.min(self.best.switches.len()).div_ceil(2).max(1);
         }
+        self.remove_pairs();
     }
 
     fn is_over(&self) -> bool {
-        self.attempts >= self.budget || self.best.is_empty()
+        self.attempts >= self.budget || self.best.switches.is_empty()
+    }
+
+    /// Tries to do without each thread: without all switches to it and from it.
+    fn remove_threads(&mut self) {
+        for thread in self.best.threads() {
+            if self.is_over() {
+                return;
+            }
+            let switches = self.best.switches.iter().copied();
+            let without: Vec<Switch> = switches
+                .filter(|switch| switch.from != thread && switch.to != thread)
+                .collect();
+            if !without.is_empty() && without.len() < self.best.switches.len() {
+                self.improves(&without);
+            }
+        }
     }
 
     /// Tries to do without each run of `chunk` switches; the last ones first, because what
     /// comes after the decisive switch is the most likely to be in vain.
     fn remove_chunks(&mut self, chunk: usize) -> bool {
-        let mut shortened = false;
-        let mut end = self.best.len();
+        let mut improved = false;
+        let mut end = self.best.switches.len();
         while end > 0 && !self.is_over() {
             let start = end.saturating_sub(chunk);
-            let candidate = [&self.best[..start], &self.best[end..]].concat();
-            shortened |= self.shortens(&candidate);
-            end = start.min(self.best.len());
+            let switches = &self.best.switches;
+            let candidate = [&switches[..start], &switches[end..]].concat();
+            improved |= self.improves(&candidate);
+            end = start.min(self.best.switches.len());
         }
-        shortened
+        improved
     }
 
-    fn shortens(&mut self, candidate: &[Switch]) -> bool {
+    /// Tries to do without two switches that are not neighbours: to a thread, and back.
+    fn remove_pairs(&mut self) {
+        let mut first = 0;
+        while first < self.best.switches.len() {
+            let mut second = first + 2;
+            while second < self.best.switches.len() {
+                if self.is_over() {
+                    return;
+                }
+                let mut candidate = self.best.switches.clone();
+                candidate.remove(second);
+                candidate.remove(first);
+                if !self.improves(&candidate) {
+                    second += 1;
+                }
+            }
+            first += 1;
+        }
+    }
+
+    fn improves(&mut self, candidate: &[Switch]) -> bool {
         if self.attempts >= self.budget {
             return false;
         }
         self.attempts += 1;
         match (self.attempt)(candidate) {
-            Some(actual) if actual.len() < self.best.len() => {
-                self.best = actual;
+            Some(run) if run.switches.len() <= self.longest && run.cost() < self.best.cost() => {
+                self.best = run;
                 true
             }
             _ => false,
@@ -93,72 +163,5 @@ impl Search<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn switches(occurrences: &[u32]) -> Vec<Switch> {
-        let switch = |&occurrence| Switch {
-            from: 0,
-            to: 1,
-            occurrence,
-            site_key: 0,
-        };
-        occurrences.iter().map(switch).collect()
-    }
-
-    /// Fails exactly if all `needed` switches are there.
-    fn check(length: u32, needed: &[u32], budget: usize) -> Minimised {
-        let all: Vec<u32> = (0..length).collect();
-        let original = switches(&all);
-        let needed = switches(needed);
-        let result = minimise(&original, budget, &mut |candidate| {
-            needed
-                .iter()
-                .all(|switch| candidate.contains(switch))
-                .then(|| candidate.to_vec())
-        });
-        assert!(result.attempts <= budget);
-        assert!(needed.iter().all(|switch| result.switches.contains(switch)));
-        result
-    }
-
-    #[test]
-    fn only_what_is_needed_stays() {
-        assert_eq!(
-            check(100, &[3, 50, 99], 1_000).switches,
-            switches(&[3, 50, 99])
-        );
-        assert_eq!(check(1, &[0], 1_000).switches, switches(&[0]));
-        assert_eq!(check(64, &[], 1_000).switches, []);
-        assert_eq!(check(5, &[0, 1, 2, 3, 4], 1_000).switches.len(), 5);
-    }
-
-    #[test]
-    fn few_runs_are_enough_for_a_long_schedule() {
-        let result = check(4_096, &[17, 3_000], 200);
-        assert_eq!(result.switches.len(), 2, "{}", result.attempts);
-    }
-
-    #[test]
-    fn the_budget_is_kept_and_no_budget_changes_nothing() {
-        assert_eq!(check(100, &[3, 50], 0).switches.len(), 100);
-        assert!(check(100, &[3, 50], 3).switches.len() <= 100);
-    }
-
-    #[test]
-    fn runs_that_do_other_things_never_make_it_longer() {
-        let original = switches(&[1, 2, 3]);
-        let longer = switches(&[1, 2, 3, 4, 5, 6]);
-        let result = minimise(&original, 100, &mut |_| Some(longer.clone()));
-        assert_eq!(result.switches, original);
-    }
-
-    #[test]
-    fn what_a_run_really_did_counts() {
-        let original = switches(&[1, 2, 3, 4]);
-        let result = minimise(&original, 100, &mut |candidate| {
-            (candidate.len() == 2).then(|| switches(&[9]))
-        });
-        assert_eq!(result.switches, switches(&[9]));
-    }
-}
+#[path = "minimise_tests.rs"]
+mod tests;

@@ -43,6 +43,8 @@ pub struct Run {
     pub stuck: bool,
     /// An expectation was not met.
     pub failed: bool,
+    /// Picks of another thread than one that could go on.
+    pub preemptions: u32,
     /// Variables and registers at the end.
     pub memory: Vec<u64>,
 }
@@ -152,6 +154,7 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
         };
         let picked = strategy.pick(&view);
         assert!(view.is_enabled(picked), "picked {picked} of {enabled:?}");
+        result.preemptions += u32::from(view.preempts(picked));
         if picked != default_pick(&view) {
             result.decisions.push(Decision {
                 from: current as u16,

@@ -60,6 +60,11 @@ impl View<'_> {
         self.current_enabled && !(self.yielded && self.enabled.len() > 1)
     }
 
+    /// Whether the pick of `thread` makes one wait that could simply go on.
+    pub fn preempts(&self, thread: usize) -> bool {
+        thread != self.current && self.may_continue()
+    }
+
     /// Number of threads that a strategy may choose from (see [`View::candidate`]).
     #[inline]
     pub fn candidates(&self) -> usize {

@@ -74,6 +74,20 @@ pub struct Finding {
     pub executions: u64,
     /// How often it was seen in this run.
     pub count: u64,
+    /// How long the schedule is, if that is known.
+    #[serde(default)]
+    pub size: Option<ScheduleSize>,
+}
+
+/// How long the schedule of a finding is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScheduleSize {
+    /// Places where it does not do the default thing.
+    pub switches: usize,
+    /// How often a thread that could go on is made to wait.
+    pub preemptions: u32,
+    /// Switches of the schedule as it was found, before it was minimised.
+    pub found: usize,
 }
 
 mod kind_word {

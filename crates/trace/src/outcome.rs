@@ -52,6 +52,8 @@ pub struct Outcome {
     pub released: u64,
     /// What the strategy has searched, once it has nothing more to do.
     pub searched: Option<Searched>,
+    /// How often the last execution made a thread wait that could go on.
+    pub preemptions: u32,
     /// How much of its search the strategy has done, in thousandths, as an estimate.
     pub search_progress: Option<u32>,
     /// Bits of [`raddle_abi::control::conditions`].
@@ -88,6 +90,7 @@ impl Default for Outcome {
             realised: 0,
             released: 0,
             searched: None,
+            preemptions: 0,
             search_progress: None,
             conditions: 0,
             stray_panics: 0,

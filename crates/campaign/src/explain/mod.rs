@@ -205,6 +205,7 @@ impl Explainer {
             confirmed: false,
             executions: 0,
             count: 1,
+            size: None,
         }
     }
 }

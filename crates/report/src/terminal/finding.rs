@@ -60,8 +60,13 @@ fn heading(finding: &Finding, styles: &Styles) -> String {
     } else {
         ", not reproduced by replay"
     };
+    let preemptions = match finding.size.filter(|_| finding.confirmed) {
+        None => String::new(),
+        Some(size) if size.preemptions == 0 => " without a preemption".to_owned(),
+        Some(size) => format!(" with {}", count(size.preemptions.into(), "preemption")),
+    };
     let mut text = format!(
-        "\n{}: {}\n  in {} {} after {}{seen}{confirmed}\n",
+        "\n{}: {}\n  in {} {} after {}{seen}{confirmed}{preemptions}\n",
         styles.bad.apply_to(finding.kind.word()),
         styles.strong.apply_to(&finding.title),
         finding.target,
