@@ -117,7 +117,7 @@ mod tests {
         };
         let stop = AtomicBool::new(false);
         let (sender, _receiver) = mpsc::channel();
-        test(&Session::new(&options, &stop, sender).unwrap());
+        test(&Session::new(1, &options, &stop, sender).unwrap());
     }
 
     #[test]

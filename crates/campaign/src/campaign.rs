@@ -39,7 +39,7 @@ pub fn run(
         )));
     }
     let (sender, receiver) = mpsc::channel();
-    let session = Session::new(options, stop, sender)?;
+    let session = Session::new(targets.len(), options, stop, sender)?;
     let queue = Queue::new(targets.len());
     let jobs = options.jobs.clamp(1, targets.len().max(1));
     let mut results: Vec<TestResult> = Vec::new();
@@ -109,6 +109,7 @@ fn work(session: &Session<'_>, targets: &[Target], queue: &Queue) {
         }
         let result = finish(session, target, course, verdict);
         session.tests_done.fetch_add(1, Ordering::Relaxed);
+        session.estimate().advance(result.index, 1.0, None);
         session.send(Event::TestDone(Box::new(result)));
     }
 }
@@ -138,7 +139,8 @@ fn progress(session: &Session<'_>, tests_total: usize, rate: &mut Rate) -> Progr
         tests_done: session.tests_done.load(Ordering::Relaxed),
         tests_total,
         findings: session.found().reported.len(),
-        time_left: session.time_left(),
+        time_left: session.estimated_time_left(),
+        search: session.estimate().search(),
     }
 }
 

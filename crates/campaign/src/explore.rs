@@ -45,6 +45,10 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
         test.course.batch.ran(&outcome);
         test.sighted(&outcome.findings, &request);
         test.course.tally.explored += outcome.executions;
+        let part = test.course.tally.explored as f64 / budget as f64;
+        let mut estimate = test.session.estimate();
+        estimate.advance(test.course.index, part, outcome.search_progress);
+        drop(estimate);
         // With another set of scheduling points there is more to search.
         let is_same = test.course.tally.racy == request.racy;
         test.course.searched = outcome.searched.filter(|_| is_same);

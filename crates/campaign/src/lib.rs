@@ -14,6 +14,7 @@ mod confirm;
 mod control;
 mod course;
 mod error;
+mod estimate;
 mod event;
 mod explain;
 mod explore;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use raddle_trace::finding::Finding;
 
+use crate::estimate::Estimate;
 use crate::explain::stable_hash;
 use crate::store::{State, Store, TestState};
 use crate::{Error, Event, Note, Options, Target};
@@ -30,6 +31,7 @@ pub(crate) struct Session<'a> {
     failed: AtomicBool,
     error: Mutex<Option<Error>>,
     found: Mutex<Found>,
+    estimate: Mutex<Estimate>,
     state: Mutex<(State, Instant)>,
     events: Mutex<Sender<Event>>,
 }
@@ -46,8 +48,9 @@ pub(crate) struct Found {
 }
 
 impl<'a> Session<'a> {
-    /// A session that begins now.
+    /// A session of so many tests that begins now.
     pub fn new(
+        tests: usize,
         options: &'a Options,
         stop: &'a AtomicBool,
         events: Sender<Event>,
@@ -70,6 +73,7 @@ impl<'a> Session<'a> {
             failed: AtomicBool::new(false),
             error: Mutex::new(None),
             found: Mutex::default(),
+            estimate: Mutex::new(Estimate::new(tests)),
             state: Mutex::new((state, Instant::now())),
             events: Mutex::new(events),
         })
@@ -80,7 +84,16 @@ impl<'a> Session<'a> {
         self.start.elapsed().as_secs_f64()
     }
 
-    /// Time left for the whole campaign.
+    /// Time left for the whole campaign: what the user allows, and no more than what the work
+    /// will take.
+    pub fn estimated_time_left(&self) -> Duration {
+        let estimated = self.estimate().left(self.start.elapsed());
+        estimated.map_or(self.time_left(), |estimated| {
+            estimated.min(self.time_left())
+        })
+    }
+
+    /// Time that the user allows for the rest of the campaign.
     pub fn time_left(&self) -> Duration {
         self.options.time.saturating_sub(self.start.elapsed())
     }
@@ -129,6 +142,11 @@ impl<'a> Session<'a> {
     /// The findings so far.
     pub fn found(&self) -> MutexGuard<'_, Found> {
         locked(&self.found)
+    }
+
+    /// How much of the work is done.
+    pub fn estimate(&self) -> MutexGuard<'_, Estimate> {
+        locked(&self.estimate)
     }
 
     /// How far a test got in the run that this one continues.

@@ -1,4 +1,5 @@
-//! The progress line: executions per second, tests done, findings and time left.
+//! The progress line: executions per second, tests done, findings, how far a search is, and time
+//! left.
 
 use std::time::Duration;
 
@@ -40,8 +41,11 @@ impl ProgressLine {
 }
 
 fn text(progress: &Progress) -> String {
+    let search = progress.search.map_or_else(String::new, |thousandths| {
+        format!(", about {} % searched", thousandths / 10)
+    });
     format!(
-        "{}/{} tests, {} executions, {}/s, {}, {} left",
+        "{}/{} tests, {} executions, {}/s, {}{search}, {} left",
         progress.tests_done,
         progress.tests_total,
         grouped(progress.executions),
@@ -103,10 +107,19 @@ mod tests {
             tests_total: 7,
             findings: 1,
             time_left: Duration::from_secs(125),
+            search: None,
         };
         assert_eq!(
             text(&progress),
             "3/7 tests, 12,000 executions, 4,100/s, 1 finding, 2:05 left"
+        );
+        let searching = Progress {
+            search: Some(375),
+            ..progress
+        };
+        assert_eq!(
+            text(&searching),
+            "3/7 tests, 12,000 executions, 4,100/s, 1 finding, about 37 % searched, 2:05 left"
         );
     }
 }

@@ -19,6 +19,7 @@ pub(crate) fn events() -> Vec<Event> {
         },
         Event::Progress(Progress {
             time_left: Duration::from_secs(90),
+            search: None,
             ..Progress::default()
         }),
         Event::Finding(Box::new(race())),

@@ -88,8 +88,10 @@ pub struct Progress {
     pub tests_total: usize,
     /// Distinct findings so far.
     pub findings: usize,
-    /// An upper bound of the time left.
+    /// The time left, as an estimate, and never more than the user allows.
     pub time_left: Duration,
+    /// How much of an exhaustive search under way is done, in thousandths, as an estimate.
+    pub search: Option<u32>,
 }
 
 /// Something worth knowing that is not a finding.
