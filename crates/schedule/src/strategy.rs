@@ -212,7 +212,7 @@ pub trait Strategy {
     /// The execution was continued without the strategy, because it became too long.
     fn set_aside(&mut self) {}
 
-    /// Takes up what the execution that ended has added to [`Strategy::log`]. Called in the
+    /// Takes up what the execution that ended has added to [`Strategy::logs`]. Called in the
     /// process that begins executions, where the execution itself may have run in a child.
     fn learn(&mut self) {}
 
