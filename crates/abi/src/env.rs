@@ -23,6 +23,8 @@ pub const SYSROOT: &str = "RADDLE_SYSROOT";
 pub const LINK_REPORTS: &str = "RADDLE_LINK_REPORTS";
 /// Directory for IR dumps before and after instrumentation; unset means no dumps.
 pub const DUMP_IR: &str = "RADDLE_DUMP_IR";
+/// Set to have branches announced too. Objects with and without that never mix.
+pub const BRANCHES: &str = "RADDLE_BRANCHES";
 /// How many modules the linker wrapper instruments at a time.
 pub const BUILD_JOBS: &str = "RADDLE_BUILD_JOBS";
 

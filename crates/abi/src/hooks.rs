@@ -149,7 +149,8 @@ hooks! {
     /// A message is about to be put into a channel, or was found in it; `event` as in
     /// [`channel`]. `message` points to the words that tell which message.
     CHANNEL = __raddle_channel(event: I32, channel: Pointer, message: Pointer, site: Pointer) -> Void;
-    /// A conditional branch or a switch goes the `way`-th way. Only in builds that ask for it.
+    /// A conditional branch goes its way if `way` is 1, or a switch to the case of this value.
+    /// Only in builds that ask for it.
     BRANCH = __raddle_branch(way: I32, site: Pointer) -> Void;
 }
 
@@ -165,7 +166,8 @@ pub mod leave {
 
 /// Values of `event` of [`CHANNEL`]: an action in the low byte, a number of words in the next.
 /// A message is found in the channel under the same words as it was put in. Without words,
-/// messages come out in the order in which they went in.
+/// messages come out in the order in which they went in. Without a channel, the word is what
+/// the message goes through.
 pub mod channel {
     /// A message is put in.
     pub const SEND: u32 = 1;

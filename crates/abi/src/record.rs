@@ -14,19 +14,20 @@ pub struct RawEvent {
     /// Site id, or 0.
     pub site: u32,
     /// Address touched; for spawn, join and start the other thread's number; for locks the lock;
-    /// for messages the channel.
+    /// for messages the channel; for frames where they end.
     pub address: u64,
     /// Value read, written or returned, where known; bytes of an allocation; for arguments
-    /// their number, for messages what tells them apart, for branches the way, and for leaving
-    /// a function 1 if it was unwound.
+    /// their number, for messages what tells them apart, for branches the way, for leaving a
+    /// function 1 if it was unwound, and for frames the number of the thread they belong to.
     pub value: u64,
-    /// Bytes touched.
+    /// Bytes touched; bytes of a frame.
     pub len: u32,
     /// Memory order, or lock mode, or 0.
     pub order: u16,
     /// Bits of [`flags`].
     pub flags: u16,
     /// Index of the stack in the stacks area in units of eight bytes, + 1; 0 if none was taken.
+    /// Of a frame, the stack from there on.
     pub stack: u32,
     /// Scheduling point of the execution at which the event happened.
     pub point: u32,

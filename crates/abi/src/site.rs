@@ -166,6 +166,8 @@ operations! {
     Receive = 32, "receive";
     /// A branch goes one of its ways.
     Branch = 33, "branch";
+    /// The address of the thread's next event lies in this frame.
+    Frame = 34, "frame";
 }
 
 impl Operation {
@@ -174,7 +176,13 @@ impl Operation {
     pub const fn is_annotation(self) -> bool {
         matches!(
             self,
-            Self::Enter | Self::Leave | Self::Argument | Self::Send | Self::Receive | Self::Branch
+            Self::Enter
+                | Self::Leave
+                | Self::Argument
+                | Self::Send
+                | Self::Receive
+                | Self::Branch
+                | Self::Frame
         )
     }
 }

@@ -371,7 +371,7 @@ impl Confirmation<'_> {
         Confirmed { finding, error }
     }
 
-    fn save(&self, finding: &Finding, shown: &Shown, schedule: &Schedule) -> Result<(), Error> {
+    fn save(&mut self, finding: &Finding, shown: &Shown, schedule: &Schedule) -> Result<(), Error> {
         let store = &self.session.store;
         store.save_schedule(&finding.id, &schedule.to_text())?;
         let recording = shown

@@ -124,6 +124,9 @@ pub(crate) struct ReplayCommand {
     /// Write what the first execution did, event by event, to this file
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Have branches in the trace, which needs a build of its own
+    #[arg(long, requires = "trace")]
+    pub branches: bool,
     #[command(flatten)]
     pub run: RunOptions,
     #[command(flatten)]

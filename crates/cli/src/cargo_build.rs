@@ -103,6 +103,8 @@ pub(crate) struct CargoBuild<'a> {
     pub config: &'a CargoConfig,
     /// Jobs of cargo and modules instrumented at a time, if the user says how many.
     pub build_jobs: Option<usize>,
+    /// Whether branches are recorded too.
+    pub branches: bool,
     /// What compiles C for us, or why it cannot.
     pub clang: &'a Result<Clang, ClangError>,
     /// Set when the user wants to stop.
@@ -112,7 +114,8 @@ pub(crate) struct CargoBuild<'a> {
 impl CargoBuild<'_> {
     /// Our own target directory: instrumented objects never mix with others.
     fn directory(&self) -> PathBuf {
-        let name = format!("build-{}", embedded::HASH);
+        let kind = if self.branches { "-branches" } else { "" };
+        let name = format!("build-{}{kind}", embedded::HASH);
         self.metadata.results().join(name)
     }
 
@@ -220,6 +223,9 @@ impl CargoBuild<'_> {
             .env_remove(env::REAL_WRAPPER);
         if let Some(jobs) = self.build_jobs {
             command.args(["--jobs", &jobs.to_string()]);
+        }
+        if self.branches {
+            command.env(env::BRANCHES, "1");
         }
         if let Some(wrapper) = self.config.program("rustc-wrapper", "RUSTC_WRAPPER") {
             command.env(env::REAL_WRAPPER, wrapper);
@@ -354,8 +360,11 @@ impl Artifact {
 /// Removes what other versions of the tool built here: nobody else would, and it is large. That
 /// it fails does not matter.
 fn remove_old_builds(results: &Path) {
+    let own = format!("build-{}", embedded::HASH);
     for entry in fs::read_dir(results).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with("build-") {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with("build-") && !name.starts_with(&own) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -409,11 +418,13 @@ mod tests {
     #[test]
     fn old_builds_go_and_findings_stay() {
         let directory = tempfile::tempdir().unwrap();
-        for name in ["build-1", "findings"] {
+        let own = format!("build-{}-branches", crate::embedded::HASH);
+        for name in ["build-1", &own, "findings"] {
             fs::create_dir_all(directory.path().join(name).join("x")).unwrap();
         }
         remove_old_builds(directory.path());
         assert!(!directory.path().join("build-1").exists());
+        assert!(directory.path().join(own).exists());
         assert!(directory.path().join("findings/x").exists());
     }
 

@@ -37,6 +37,8 @@ pub(crate) struct Session {
     pub console: Console,
     /// Set when the user wants to stop.
     pub stop: StopFlag,
+    /// Whether branches are recorded too.
+    pub branches: bool,
     config: CargoConfig,
 }
 
@@ -66,6 +68,7 @@ impl Session {
             toolchain,
             console,
             stop,
+            branches: false,
             config,
         })
     }
@@ -86,6 +89,7 @@ impl Session {
             cache: &cache,
             config: &self.config,
             build_jobs: self.run.build_jobs(),
+            branches: self.branches,
             clang: &clang,
             stop: &self.stop,
         };

@@ -6,6 +6,7 @@ use crate::shared::shared;
 use crate::stack;
 use crate::world::world;
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{EVENTS_OFFSET, EVENTS_SIZE, STACKS_OFFSET, STACKS_SIZE};
 use raddle_abi::record::{PICK, RawEvent, flags};
@@ -18,12 +19,15 @@ struct Recorder {
     last_thread: u16,
     /// Point of the last event.
     last_point: u64,
+    /// The frame that was last recorded for each thread: where it ends and returns to.
+    frames: Vec<(usize, u64)>,
 }
 
 static RECORDER: Global<Recorder> = Global::new(Recorder {
     stacks: BTreeMap::new(),
     last_thread: 0,
     last_point: u64::MAX,
+    frames: Vec::new(),
 });
 
 /// Starts an empty recording.
@@ -32,6 +36,7 @@ pub fn begin() {
     recorder.stacks.clear();
     recorder.last_thread = 0;
     recorder.last_point = u64::MAX;
+    recorder.frames.clear();
     activations::clear();
     let control = shared().control();
     control.events.store(0, Ordering::Relaxed);
@@ -144,7 +149,38 @@ fn is_on() -> bool {
 #[inline(never)]
 fn write(operation: Operation, address: u64, value: u64, len: u32, order: u16, site: SiteId) {
     activations::settle(left);
+    frame(address as usize);
     store(operation, address, value, len, order, site);
+}
+
+/// Records in which frame an address lies that lies on a stack, if the thread's last one lay in
+/// another.
+fn frame(address: usize) {
+    let Some(owner) = stack::owner(address) else {
+        return;
+    };
+    let execution = &world().execution;
+    let recorder = RECORDER.get();
+    if recorder.frames.len() <= execution.current {
+        recorder.frames.resize(execution.current + 1, (0, 0));
+    }
+    let returns_to = owner.frames.as_slice().get(1).copied().unwrap_or(0);
+    let frame = (owner.high, returns_to);
+    if core::mem::replace(&mut recorder.frames[execution.current], frame) != frame {
+        let place = intern(owner.frames.as_slice());
+        append(RawEvent {
+            operation: Operation::Frame as u16,
+            thread: execution.current as u16,
+            site: 0,
+            address: owner.high as u64,
+            value: owner.thread as u64,
+            len: (owner.high - owner.low.min(owner.high)) as u32,
+            order: 0,
+            flags: 0,
+            stack: place,
+            point: execution.point as u32,
+        });
+    }
 }
 
 fn store(operation: Operation, address: u64, value: u64, len: u32, order: u16, site: SiteId) {
@@ -176,10 +212,13 @@ fn store(operation: Operation, address: u64, value: u64, len: u32, order: u16, s
     });
 }
 
-/// Stores the running thread's stack once and returns its place + 1.
+/// Stores the running thread's stack.
 fn intern_stack() -> u32 {
-    let frames = stack::of_running();
-    let frames = frames.as_slice();
+    intern(stack::of_running().as_slice())
+}
+
+/// Stores a stack once and returns its place + 1.
+fn intern(frames: &[u64]) -> u32 {
     let hash = frames
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, address| {

@@ -68,6 +68,69 @@ pub fn frames_of_running() -> impl Iterator<Item = (usize, u64)> {
     chain(unsafe { *(arch::frame_pointer() as *const usize) }, stack)
 }
 
+/// A frame that memory on a stack belongs to.
+pub struct Owner {
+    /// The thread.
+    pub thread: usize,
+    /// Lowest address of the frame.
+    pub low: usize,
+    /// Its frame pointer.
+    pub high: usize,
+    /// Where its function is, then its callers.
+    pub frames: Frames,
+}
+
+/// The frame that `address` lies in, if it lies on a stack.
+pub fn owner(address: usize) -> Option<Owner> {
+    let execution = &world().execution;
+    let holds = |number: usize| {
+        let stack = execution
+            .threads
+            .get(number)
+            .map_or((0, 0), |thread| thread.stack);
+        (stack.0..stack.1).contains(&address)
+    };
+    let current = execution.current;
+    let thread = Some(current)
+        .filter(|current| holds(*current))
+        .or_else(|| (0..execution.threads.len()).find(|number| holds(*number)))?;
+    let mut inner: Option<(usize, u64)> = None;
+    let mut found: Option<Owner> = None;
+    let mut visit = |(frame, returns_to): (usize, u64)| {
+        if let Some(owner) = &mut found {
+            owner.frames.push(returns_to);
+        } else if frame >= address
+            && let Some((below, code)) = inner
+        {
+            let mut frames = Frames::EMPTY;
+            frames.push(code);
+            frames.push(returns_to);
+            // Between the two stand the inner frame's return address and its frame pointer.
+            let low = below + 16;
+            found = Some(Owner {
+                thread,
+                low,
+                high: frame,
+                frames,
+            });
+        }
+        inner = Some((frame, returns_to));
+    };
+    if thread == current {
+        frames_of_running().for_each(&mut visit);
+    } else {
+        let (sp, stack) = {
+            let thread = &execution.threads[thread];
+            (thread.sp, thread.stack)
+        };
+        if sp > stack.0 && sp < stack.1 {
+            // SAFETY: the thread was switched out, so its registers stand at `sp`.
+            chain(unsafe { arch::saved_frame_pointer(sp) }, stack).for_each(&mut visit);
+        }
+    }
+    found
+}
+
 /// The frame of the program's function that called the runtime, and where it returns to.
 pub fn program_frame() -> Option<(usize, u64)> {
     let mut frames = frames_of_running();

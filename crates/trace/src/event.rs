@@ -56,24 +56,40 @@ pub struct ThreadName {
 /// What an object is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectName {
-    /// A heap block: the `occurrence`-th that a thread allocated at a site.
+    /// A heap block: the `occurrence`-th that a thread allocated at a site in a context.
     Heap {
         /// Key of the allocation's site, or 0.
         site_key: u64,
         /// Who allocated it.
         thread: ThreadId,
-        /// From 0, per thread and site.
+        /// From 0, per thread, site and context.
         occurrence: u32,
         /// Bytes.
         size: u64,
+        /// Hash of the functions outside of the standard library that were being executed,
+        /// or 0.
+        context: u64,
+        /// The innermost of them; empty if there is none.
+        function: String,
+    },
+    /// The frame of a function on a thread's stack; offsets count from its lowest address.
+    Stack {
+        /// The function.
+        function: String,
+        /// Hash of the functions outside of the standard library that called it, or 0.
+        context: u64,
+        /// Whose stack.
+        thread: ThreadId,
+        /// From 0, per thread, function and context.
+        occurrence: u32,
     },
     /// A static variable.
     Static {
         /// Its path.
         path: String,
     },
-    /// Eight bytes that no allocation and no static explains (stacks, mappings): the
-    /// `occurrence`-th such that a thread first touched at a site.
+    /// Eight bytes that nothing else explains (mappings): the `occurrence`-th such that a
+    /// thread first touched at a site.
     Region {
         /// Key of the first access's site, or 0.
         site_key: u64,
@@ -184,8 +200,8 @@ pub enum Action {
     },
     /// Came to a conditional branch or a switch.
     Branch {
-        /// Which way it went: of a conditional branch, 1 if the condition held; of a switch, 0
-        /// for the default, else the number of the case from 1.
+        /// Which way it went: of a conditional branch, 1 if the condition held; of a switch,
+        /// the low bits of the value that decides.
         way: u32,
     },
     /// Something else that is worth a line.

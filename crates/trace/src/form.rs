@@ -48,6 +48,8 @@ const OFFSET: (&str, FieldType) = ("offset", Number);
 const NUMBER: (&str, FieldType) = ("number", Number);
 const SHARED: (&str, FieldType) = ("mode", Word(&["exclusive", "shared"]));
 const KEY: (&str, FieldType) = ("key", Key);
+const CONTEXT: (&str, FieldType) = ("context", Key);
+const FUNCTION: (&str, FieldType) = ("function", Text);
 const OCCURRENCE: (&str, FieldType) = ("occurrence", Number);
 
 macro_rules! forms {
@@ -68,10 +70,10 @@ forms! {
     BUILD = "build" [("id", Text)];
     TEST = "test" [("name", Text)];
     NAMED_THREAD = "thread" [("parent", Number), KEY, OCCURRENCE];
-    HEAP = "heap" [KEY, THREAD, OCCURRENCE, ("size", Number)];
+    HEAP = "heap" [KEY, THREAD, OCCURRENCE, ("size", Number), CONTEXT, FUNCTION];
     STATIC = "static" [("path", Text)];
     REGION = "region" [KEY, THREAD, OCCURRENCE];
-    NAMED_SITE = "site" [KEY, ("file", Text), ("function", Text), ("line", Number), ("column", Number)];
+    NAMED_SITE = "site" [KEY, ("file", Text), FUNCTION, ("line", Number), ("column", Number)];
     ACCESS = "access" [
         THREAD, ("kind", Word(Access::WORDS)), OBJECT, OFFSET, ("size", Number), ("value", Number),
         ("order", Word(Order::WORDS)), SITE
@@ -96,4 +98,5 @@ forms! {
     NAMED_TYPE = "type" [("name", Text)];
     TYPED = "typed" [THREAD, OBJECT, OFFSET, ("type", Number), SITE];
     UNWIND = "unwind" [THREAD, SITE];
+    STACK = "stack" [FUNCTION, CONTEXT, THREAD, OCCURRENCE];
 }

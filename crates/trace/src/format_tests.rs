@@ -74,15 +74,26 @@ fn actions() -> impl Strategy<Value = Action> {
 }
 
 fn objects() -> impl Strategy<Value = ObjectName> {
+    let function = || "(?s).{0,8}";
     prop_oneof![
-        (any::<(u64, u32, u64)>(), threads()).prop_map(|((site_key, occurrence, size), thread)| {
-            ObjectName::Heap {
+        (any::<(u64, u32, u64, u64)>(), threads(), function()).prop_map(
+            |((site_key, occurrence, size, context), thread, function)| ObjectName::Heap {
                 site_key,
                 thread,
                 occurrence,
                 size,
+                context,
+                function,
             }
-        }),
+        ),
+        (any::<(u64, u32)>(), threads(), function()).prop_map(
+            |((context, occurrence), thread, function)| ObjectName::Stack {
+                function,
+                context,
+                thread,
+                occurrence,
+            }
+        ),
         "(?s).{0,8}".prop_map(|path| ObjectName::Static { path }),
         (any::<(u64, u32)>(), threads()).prop_map(|((site_key, occurrence), thread)| {
             ObjectName::Region {
@@ -186,7 +197,7 @@ test name "tests::push"   # a comment
 thread
 thread parent 1 key 00f1e2d3c4b5a697
 
-heap key 8a7b6c5d4e3f2a1b thread 0 size 16
+heap key 8a7b6c5d4e3f2a1b thread 0 size 16 context 9 function "a::new"
 static path "a::\"COUNTER\""
 # another one
 type name "a::Queue<u8>"

@@ -52,15 +52,7 @@ impl Image {
     ///
     /// If it cannot be read or is not an ELF file.
     pub fn open(path: &Path) -> Result<Self, ImageError> {
-        let name = || path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|source| ImageError::Io {
-            path: name(),
-            source,
-        })?;
-        let mut image = Self::parse(bytes).map_err(|source| ImageError::Format {
-            path: name(),
-            source,
-        })?;
+        let mut image = Self::open_alone(path)?;
         for library in libraries(path) {
             // One that cannot be read has no sites, which is all that can be done about it.
             let bytes = std::fs::read(&library.path).unwrap_or_default();
@@ -69,6 +61,23 @@ impl Image {
             }
         }
         Ok(image)
+    }
+
+    /// Reads an executable without its libraries.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read or is not an ELF file.
+    pub fn open_alone(path: &Path) -> Result<Self, ImageError> {
+        let name = || path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|source| ImageError::Io {
+            path: name(),
+            source,
+        })?;
+        Self::parse(bytes).map_err(|source| ImageError::Format {
+            path: name(),
+            source,
+        })
     }
 
     /// Adds a library to its program.

@@ -1,16 +1,19 @@
 //! Turns a raw recording, which names things by address, into a [`Trace`].
 //!
-//! Limits: an object that was allocated before the recording began, and everything on a
-//! stack, is named by its first access ([`ObjectName::Region`]), eight bytes at a time.
-//! Allocation sites are the site of the call that was instrumented, so two allocations by the
-//! same function of std at different depths share a site and differ by their occurrence only.
+//! Limits: an object that was allocated before the recording began is named by its first access
+//! ([`ObjectName::Region`]), eight bytes at a time. What stands on a stack is named by its frame
+//! and not by its variable; two activations of a function in the same place and context, one
+//! after the other, share their frame.
 
+mod places;
+
+use self::places::Context;
 use crate::event::{
-    Access, Action, Event, Location, LockStep, Mark, Message, ObjectId, ObjectName, Order,
-    SiteIndex, ThreadId, ThreadName, Trace, TraceSite, TypeIndex,
+    Access, Action, Event, Location, LockStep, Mark, Message, ObjectId, Order, SiteIndex, ThreadId,
+    ThreadName, Trace, TraceSite, TypeIndex,
 };
 use crate::outcome::RawRecording;
-use crate::site_table::{SiteInfo, SiteTable};
+use crate::site_table::SiteInfo;
 use raddle_abi::hooks::{lock, order};
 use raddle_abi::record::RawEvent;
 use raddle_abi::site::{Operation, SiteId, flags};
@@ -25,18 +28,18 @@ pub trait Addresses {
     fn site(&self, id: SiteId) -> Option<SiteInfo>;
     /// The static that an address lies in: its path and the offset in it.
     fn static_at(&self, address: u64) -> Option<(String, u64)>;
+    /// The functions that a return address stands for, innermost first: several where calls
+    /// were inlined, none if nothing is known.
+    fn functions(&self, address: u64) -> Vec<Function>;
 }
 
-impl Addresses for SiteTable {
-    fn site(&self, id: SiteId) -> Option<SiteInfo> {
-        Self::site(self, id)
-    }
-
-    fn static_at(&self, address: u64) -> Option<(String, u64)> {
-        self.image()
-            .static_at(address)
-            .map(|(path, offset)| (path.to_string(), offset))
-    }
+/// A function of a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its path.
+    pub path: String,
+    /// Whether it is the standard library's.
+    pub is_std: bool,
 }
 
 /// Names everything in a recording of `test`, made with the build `build`.
@@ -58,6 +61,10 @@ pub fn name(recording: &RawRecording, addresses: &dyn Addresses, build: &str, te
         types: HashMap::new(),
         channels: HashMap::new(),
         messages: HashMap::new(),
+        recording,
+        contexts: HashMap::new(),
+        frames: HashMap::new(),
+        frame_objects: HashMap::new(),
     };
     naming.thread(0);
     for event in &recording.events {
@@ -71,6 +78,7 @@ pub fn name(recording: &RawRecording, addresses: &dyn Addresses, build: &str, te
 enum Counted {
     Thread,
     Heap,
+    Frame,
     Region,
 }
 
@@ -93,6 +101,13 @@ struct Naming<'a> {
     channels: HashMap<u64, u64>,
     /// Numbers of the messages in a channel, by its address and what tells them apart.
     messages: HashMap<(u64, u64), VecDeque<u64>>,
+    recording: &'a RawRecording,
+    /// Contexts by the place of their stacks.
+    contexts: HashMap<u32, Context>,
+    /// The frame that a thread's next address on a stack lies in: from, to, and the object.
+    frames: HashMap<ThreadId, (u64, u64, ObjectId)>,
+    /// Frames by thread, end, return address and function: their beginnings and objects.
+    frame_objects: HashMap<(u16, u64, u64, String), (u64, ObjectId)>,
 }
 
 /// What is known about a function.
@@ -116,6 +131,10 @@ impl Naming<'_> {
                 Some(Action::Enter { receiver })
             }
             Operation::Argument => None,
+            Operation::Frame => {
+                self.frame(raw, thread);
+                None
+            }
             Operation::Send | Operation::Receive => self.message(operation, raw, thread, site),
             _ => Some(self.action(operation, raw, thread, site)),
         };
@@ -348,81 +367,6 @@ impl Naming<'_> {
         *count += 1;
         *count - 1
     }
-
-    fn object(&mut self, name: ObjectName) -> ObjectId {
-        self.trace.objects.push(name);
-        ObjectId(self.trace.objects.len() as u32 - 1)
-    }
-
-    fn allocate(&mut self, raw: &RawEvent, thread: ThreadId, site_key: u64) -> ObjectId {
-        let size = raw.value.max(u64::from(raw.len));
-        let end = raw.address.saturating_add(size.max(1));
-        // Older blocks in the same memory were freed.
-        let old: Vec<u64> = self
-            .blocks
-            .range(..end)
-            .rev()
-            .take_while(|(start, (size, _))| start.saturating_add(*size) > raw.address)
-            .map(|(&start, _)| start)
-            .collect();
-        for start in old {
-            self.blocks.remove(&start);
-        }
-        // A channel that was here is gone, and what was left in it.
-        let memory = raw.address..end;
-        self.channels.retain(|channel, _| !memory.contains(channel));
-        self.messages
-            .retain(|(channel, _), _| !memory.contains(channel));
-        let occurrence = self.occurrence(Counted::Heap, thread, site_key);
-        let object = self.object(ObjectName::Heap {
-            site_key,
-            thread,
-            occurrence,
-            size,
-        });
-        self.blocks.insert(raw.address, (size, object));
-        object
-    }
-
-    fn location(&mut self, address: u64, thread: ThreadId, site_key: u64) -> Location {
-        let block = self.blocks.range(..=address).next_back();
-        if let Some((start, &(size, object))) = block
-            && address - start < size.max(1)
-        {
-            return Location {
-                object,
-                offset: address - start,
-            };
-        }
-        if let Some((path, offset)) = self.addresses.static_at(address) {
-            let object = match self.statics.get(&path) {
-                Some(&object) => object,
-                None => {
-                    let object = self.object(ObjectName::Static { path: path.clone() });
-                    self.statics.insert(path, object);
-                    object
-                }
-            };
-            return Location { object, offset };
-        }
-        let object = match self.regions.get(&(address / 8)) {
-            Some(&object) => object,
-            None => {
-                let occurrence = self.occurrence(Counted::Region, thread, site_key);
-                let object = self.object(ObjectName::Region {
-                    site_key,
-                    thread,
-                    occurrence,
-                });
-                self.regions.insert(address / 8, object);
-                object
-            }
-        };
-        Location {
-            object,
-            offset: address % 8,
-        }
-    }
 }
 
 fn access_of(operation: Operation) -> Option<Access> {
@@ -465,5 +409,4 @@ fn mark_of(operation: Operation) -> Mark {
 }
 
 #[cfg(test)]
-#[path = "naming_tests.rs"]
 mod tests;

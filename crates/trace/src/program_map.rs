@@ -41,6 +41,9 @@ pub struct TypeInfo {
     /// Variants of an enum with data, by ascending offset: they overlap.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<FieldInfo>,
+    /// Full names of the types that it is generic over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
 }
 
 /// A field's place in its type.
@@ -62,9 +65,13 @@ pub struct FieldInfo {
 pub struct FunctionInfo {
     /// Path without hash and generic arguments.
     pub path: String,
-    /// Full path of the type whose method it is, with generic arguments.
+    /// Full path of the type whose method or associated function it is, with generic
+    /// arguments; without them where only the function's own path tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<String>,
+    /// Whether it has a parameter `self`.
+    #[serde(default)]
+    pub is_method: bool,
     /// Path as the compiler wrote it.
     pub file: String,
     /// From 1.
@@ -152,6 +159,12 @@ impl ProgramMap {
         self.functions.get(index)
     }
 
+    /// The functions of a type: its methods and associated functions.
+    pub fn functions_of<'a>(&'a self, type_name: &str) -> impl Iterator<Item = &'a FunctionInfo> {
+        let functions = self.functions.iter();
+        functions.filter(move |info| info.receiver.as_deref() == Some(type_name))
+    }
+
     /// The path of fields that leads to `offset` in a type (`queue.head`), as far as it is
     /// known; empty if there is none.
     pub fn field_path(&self, type_name: &str, mut offset: u64) -> String {
@@ -197,17 +210,20 @@ mod tests {
                     size: 24,
                     fields: vec![field("ends", 8, "a::Ends", 16)],
                     variants: Vec::new(),
+                    arguments: Vec::new(),
                 },
                 TypeInfo {
                     name: "a::Ends".into(),
                     size: 16,
                     fields: vec![field("head", 0, "usize", 8), field("tail", 8, "usize", 8)],
                     variants: Vec::new(),
+                    arguments: Vec::new(),
                 },
             ],
             functions: vec![FunctionInfo {
                 path: "a::Queue::push".into(),
                 receiver: Some("a::Queue".into()),
+                is_method: true,
                 file: "src/lib.rs".into(),
                 line: 3,
             }],

@@ -40,7 +40,7 @@ impl Builder {
                 let thread = self.named_thread(&mut fields)?;
                 self.trace.threads.push(thread);
             }
-            form::HEAP | form::STATIC | form::REGION => {
+            form::HEAP | form::STATIC | form::REGION | form::STACK => {
                 let object = self.object(form, &mut fields)?;
                 self.trace.objects.push(object);
             }
@@ -87,6 +87,14 @@ impl Builder {
                 path: fields.text()?,
             });
         }
+        if form == form::STACK {
+            return Ok(ObjectName::Stack {
+                function: fields.text()?,
+                context: fields.number()?,
+                thread: self.thread(fields.number()?)?,
+                occurrence: fields.number()?,
+            });
+        }
         let site_key = fields.number()?;
         let thread = self.thread(fields.number()?)?;
         let occurrence = fields.number()?;
@@ -96,6 +104,8 @@ impl Builder {
                 thread,
                 occurrence,
                 size: fields.number()?,
+                context: fields.number()?,
+                function: fields.text()?,
             },
             _ => ObjectName::Region {
                 site_key,

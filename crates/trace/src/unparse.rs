@@ -30,9 +30,25 @@ pub fn records<'a, E>(
                 thread,
                 occurrence,
                 size,
+                context,
+                function,
             } => {
-                let fields = [*site_key, thread.0.into(), (*occurrence).into(), *size];
-                (form::HEAP, fields.map(Value::Number).to_vec())
+                let (thread, occurrence) = (thread.0.into(), (*occurrence).into());
+                let fields = [*site_key, thread, occurrence, *size, *context];
+                let mut fields = fields.map(Value::Number).to_vec();
+                fields.push(text(function));
+                (form::HEAP, fields)
+            }
+            ObjectName::Stack {
+                function,
+                context,
+                thread,
+                occurrence,
+            } => {
+                let mut fields = vec![text(function)];
+                let numbers = [*context, thread.0.into(), (*occurrence).into()];
+                fields.extend(numbers.map(Value::Number));
+                (form::STACK, fields)
             }
             ObjectName::Static { path } => (form::STATIC, vec![text(path)]),
             ObjectName::Region {

@@ -77,6 +77,7 @@ fn operation_words(operation: Operation, event: &RawEvent) -> String {
         Operation::Send => "sends".to_owned(),
         Operation::Receive => "receives".to_owned(),
         Operation::Branch => "decides".to_owned(),
+        Operation::Frame => "uses a stack".to_owned(),
         Operation::TestBegin => "begins the test".to_owned(),
         Operation::TestEnd => "ends the test".to_owned(),
         Operation::Unknown => "runs".to_owned(),

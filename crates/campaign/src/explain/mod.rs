@@ -19,15 +19,16 @@ mod tests;
 mod threads;
 mod trouble;
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use raddle_abi::finding::Kind;
 use raddle_abi::site::SiteId;
 use raddle_trace::event::Trace;
 use raddle_trace::finding::{Finding, Place, Stack};
-use raddle_trace::naming;
+use raddle_trace::naming::{self, Addresses, Function};
 use raddle_trace::runner::{RawFinding, RawRecording};
-use raddle_trace::site_table::SiteTable;
+use raddle_trace::site_table::{SiteInfo, SiteTable};
 
 use self::lanes::Interest;
 use self::locate::{Located, Locator};
@@ -160,10 +161,11 @@ impl Explainer {
 
     /// A recording as a trace, with names that hold across executions. `None` if it is empty or
     /// the executable has no sites.
-    pub fn trace(&self, recording: &RawRecording, build: &str, test: &str) -> Option<Trace> {
-        let sites = self.locator.sites()?;
+    pub fn trace(&mut self, recording: &RawRecording, build: &str, test: &str) -> Option<Trace> {
+        self.locator.sites()?;
         let any = !recording.events.is_empty();
-        any.then(|| naming::name(recording, sites, build, test))
+        let locator = RefCell::new(&mut self.locator);
+        any.then(|| naming::name(recording, &Names(locator), build, test))
     }
 
     /// The whole finding. The caller fills in what it knows about schedule and counts.
@@ -207,6 +209,30 @@ impl Explainer {
             count: 1,
             size: None,
         }
+    }
+}
+
+/// What traces are named with. Symbols are looked up on demand, which changes the locator.
+struct Names<'a>(RefCell<&'a mut Locator>);
+
+impl Addresses for Names<'_> {
+    fn site(&self, id: SiteId) -> Option<SiteInfo> {
+        self.0.borrow().sites()?.site(id)
+    }
+
+    fn static_at(&self, address: u64) -> Option<(String, u64)> {
+        let locator = self.0.borrow();
+        let (path, offset) = locator.sites()?.image().static_at(address)?;
+        Some((path.to_owned(), offset))
+    }
+
+    fn functions(&self, address: u64) -> Vec<Function> {
+        let frames = self.0.borrow_mut().stack(&[address]);
+        let functions = frames.into_iter().map(|frame| Function {
+            path: frame.place.function,
+            is_std: frame.owner == paths::Owner::Std,
+        });
+        functions.collect()
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
     let stored = find_stored(&command.finding, &results)?;
     let (flags, arguments) = how_built(command.cargo, &stored, &results);
     let mut session = Session::open(flags, command.run, command.output)?;
+    session.branches = command.branches;
     let targets = session.build(&arguments)?;
     let target = find_target(&targets, &stored)?;
     let options = session.campaign_options();

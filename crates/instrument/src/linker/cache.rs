@@ -19,12 +19,13 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::error::Error;
 use super::files::write_atomically;
-use crate::passes::{FINGERPRINT, Origin};
+use crate::passes::{FINGERPRINT, Options, Origin};
 
 /// The directory, and what all keys in it depend on.
 pub(super) struct Cache {
     directory: PathBuf,
     base: Vec<u8>,
+    options: Options,
 }
 
 /// Name of an entry.
@@ -47,7 +48,18 @@ impl Cache {
         base.extend(libllvm.file_name().unwrap_or_default().as_encoded_bytes());
         base.extend(size.to_le_bytes());
         base.extend(xxhash_rust::xxh3::xxh3_128(hooks).to_le_bytes());
-        Ok(Self { directory, base })
+        let options = Options::from_variables();
+        base.push(options.branches.into());
+        Ok(Self {
+            directory,
+            base,
+            options,
+        })
+    }
+
+    /// What its modules are instrumented with.
+    pub(super) const fn options(&self) -> Options {
+        self.options
     }
 
     /// The key of a module's object.

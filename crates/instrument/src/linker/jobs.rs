@@ -145,7 +145,15 @@ impl Workshop<'_> {
     }
 
     fn instrument(&self, job: &Job) -> Result<(), Error> {
-        let done = passes::instrument(&job.bitcode, &job.name, job.origin, self.hooks, self.dump)?;
+        let (hooks, options) = (self.hooks, self.cache.options());
+        let done = passes::instrument(
+            &job.bitcode,
+            &job.name,
+            job.origin,
+            options,
+            hooks,
+            self.dump,
+        )?;
         self.store(&self.cache.map(&job.key), &done.map)?;
         self.store(&self.cache.object(&job.key), &done.object)
     }

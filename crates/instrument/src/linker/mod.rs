@@ -21,6 +21,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Instant;
 
 use raddle_abi::env;
+use raddle_trace::image::Image;
 use raddle_trace::program_map::ProgramMap;
 
 use self::cache::{Cache, Key};
@@ -328,6 +329,9 @@ impl Link {
             }
         }
         merged.normalise();
+        // Without an executable the linker has failed, and has said so.
+        merged.build_id = Image::open_alone(output)
+            .map_or_else(|_| String::new(), |image| image.build_id().to_owned());
         let mut path = output.as_os_str().to_owned();
         path.push(".raddle-map");
         let path = PathBuf::from(path);

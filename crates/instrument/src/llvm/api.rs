@@ -170,6 +170,7 @@ functions! {
     LLVMBuildIntToPtr(*mut RawBuilder, *mut RawValue, *mut RawType, *const c_char) -> *mut RawValue;
     LLVMBuildBitCast(*mut RawBuilder, *mut RawValue, *mut RawType, *const c_char) -> *mut RawValue;
     LLVMBuildZExtOrBitCast(*mut RawBuilder, *mut RawValue, *mut RawType, *const c_char) -> *mut RawValue;
+    LLVMBuildIntCast2(*mut RawBuilder, *mut RawValue, *mut RawType, Bool, *const c_char) -> *mut RawValue;
     LLVMBuildICmp(*mut RawBuilder, c_uint, *mut RawValue, *mut RawValue, *const c_char) -> *mut RawValue;
     LLVMBuildSelect(*mut RawBuilder, *mut RawValue, *mut RawValue, *mut RawValue, *const c_char) -> *mut RawValue;
     LLVMBuildInsertValue(*mut RawBuilder, *mut RawValue, *mut RawValue, c_uint, *const c_char) -> *mut RawValue;

@@ -100,6 +100,14 @@ impl<'c> Builder<'c> {
         })
     }
 
+    /// An integer widened with zeros, or cut to its low bits.
+    pub fn resize(&self, value: Value<'c>, kind: Type<'c>) -> Value<'c> {
+        // SAFETY: the builder stands in a block.
+        Value::new(unsafe {
+            (api().LLVMBuildIntCast2)(self.raw(), value.raw(), kind.raw(), 0, UNNAMED)
+        })
+    }
+
     /// Compares two integers.
     pub fn compare(&self, predicate: Predicate, left: Value<'c>, right: Value<'c>) -> Value<'c> {
         // SAFETY: the builder stands in a block.

@@ -53,6 +53,8 @@ kinds! {
     LexicalBlockFile = 19,
     /// A module of the source.
     Namespace = 20,
+    /// A type that something is generic over.
+    TemplateType = 22,
     /// A variable or parameter of a function.
     LocalVariable = 25,
 }

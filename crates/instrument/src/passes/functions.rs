@@ -75,7 +75,7 @@ pub(super) struct Functions<'m, 'c> {
 impl<'c> Functions<'_, 'c> {
     fn visit(&mut self, function: Value<'c>, subprogram: Metadata<'c>) {
         let frame = self.frames.frame(subprogram);
-        if let Some(role) = channels::role(&frame.path) {
+        for role in channels::roles(&frame.path) {
             channels::insert(self, function, subprogram, role);
         }
         if frame.is_std || is_system_file(&self.frames.file(subprogram)) {

@@ -48,6 +48,22 @@ pub enum Origin {
     C,
 }
 
+/// What is wanted beyond what every build has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Options {
+    /// Announce which way branches go. That costs time even where nobody records it.
+    pub branches: bool,
+}
+
+impl Options {
+    /// As the tool tells them to the wrappers.
+    pub fn from_variables() -> Self {
+        Self {
+            branches: std::env::var_os(raddle_abi::env::BRANCHES).is_some(),
+        }
+    }
+}
+
 /// An instrumented module.
 pub struct Instrumented {
     /// The object file.
@@ -65,6 +81,7 @@ pub fn instrument(
     bitcode: &[u8],
     name: &str,
     origin: Origin,
+    options: Options,
     hook_bodies: &[u8],
     dump: Option<&Path>,
 ) -> Result<Instrumented, Error> {
@@ -79,7 +96,7 @@ pub fn instrument(
         clean(&context, &module, &machine)?;
     }
     dump_to(&module, dump, name, "before")?;
-    let (hooks, sites) = insert_hooks(&context, &module, origin);
+    let (hooks, sites) = insert_hooks(&context, &module, origin, options);
     hooks::link_bodies(&context, &module, hook_bodies)?;
     prepare_functions(&context, &module);
     machine.run(
@@ -137,8 +154,14 @@ pub fn compile(bitcode: &[u8], name: &str) -> Result<Vec<u8>, Error> {
     Ok(object)
 }
 
-fn insert_hooks<'c>(context: &'c Context, module: &Module<'c>, origin: Origin) -> (u64, u64) {
+fn insert_hooks<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    origin: Origin,
+    options: Options,
+) -> (u64, u64) {
     let mut walker = walker::Walker::new(context, module);
+    walker.branches = options.branches && origin != Origin::Prebuilt;
     for function in module.functions() {
         if is_instrumented(function) && !(origin == Origin::Prebuilt && is_symbolizer(function)) {
             walker.walk(function);

@@ -33,9 +33,12 @@ pub(super) fn collect<'c>(context: &'c Context, module: &Module<'c>, origin: Ori
                 found.add(&types, kind);
             }
             let symbol = function.name();
+            let path = function_path(&symbol).unwrap_or(symbol);
+            let owner = owner.map(|owner| types.name(owner).to_string());
             map.functions.push(FunctionInfo {
-                path: function_path(&symbol).unwrap_or(symbol),
-                receiver: owner.map(|owner| types.name(owner).to_string()),
+                receiver: owner.or_else(|| implementing_type(&path)),
+                is_method: types.has_self(subprogram),
+                path,
                 file: subprogram.file(),
                 line: subprogram.line(),
             });
@@ -44,6 +47,13 @@ pub(super) fn collect<'c>(context: &'c Context, module: &Module<'c>, origin: Ori
         map.normalise();
     }
     serde_json::to_vec(&map).unwrap_or_default()
+}
+
+/// The type of `<Type as Trait>::function`, for what has neither `self` nor a scope to tell it.
+fn implementing_type(path: &str) -> Option<String> {
+    let (qualified, _) = path.strip_prefix('<')?.rsplit_once(">::")?;
+    let (implementing, _) = qualified.split_once(" as ")?;
+    Some(implementing.to_owned())
 }
 
 /// The types that were seen.
@@ -68,6 +78,7 @@ impl<'c> Found<'c> {
             if !types.is_structure(plain) && !types.is_enumeration(plain) {
                 continue;
             }
+            let arguments = types.arguments(plain);
             let mut describe = |fields: Vec<Field<'c>>| {
                 let mut fields: Vec<_> = fields
                     .into_iter()
@@ -89,7 +100,12 @@ impl<'c> Found<'c> {
                 size: plain.size(),
                 fields: describe(types.fields(plain)),
                 variants: describe(types.variants(plain)),
+                arguments: arguments
+                    .iter()
+                    .map(|argument| types.name(*argument).to_string())
+                    .collect(),
             });
+            pending.extend(arguments);
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Compiles small sources with the rustc in use and looks at the hooks in their IR.
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::{Origin, clean, functions, insert_hooks, instrument, mark_inlining};
+use raddle_trace::program_map::ProgramMap;
+
+use super::{Options, Origin, clean, functions, insert_hooks, instrument, mark_inlining};
 use crate::llvm::{Context, Machine, Module};
 
 fn rustc(arguments: &[&str]) -> Vec<u8> {
@@ -82,6 +85,10 @@ fn check(source: &str, function: &str, expected: &[&str]) {
 /// The hooks that `function` calls, in order, each with the line of its site, before the
 /// hooks' bodies are joined in.
 fn hooks_in(source: &str, function: &str) -> Vec<String> {
+    hooks_with(source, function, Options::default())
+}
+
+fn hooks_with(source: &str, function: &str, options: Options) -> Vec<String> {
     load_llvm();
     let context = Context::new();
     let module = Module::parse(&context, &compile_crate(source), "case").expect("bitcode");
@@ -89,7 +96,7 @@ fn hooks_in(source: &str, function: &str) -> Vec<String> {
     mark_inlining(&context, &module);
     functions::insert(&context, &module);
     clean(&context, &module, &machine).expect("clean bitcode");
-    insert_hooks(&context, &module, Origin::Crate);
+    insert_hooks(&context, &module, Origin::Crate, options);
     module.verify().expect("valid bitcode");
     let text = module.text();
     let start = text
@@ -288,6 +295,32 @@ pub fn add(list: &[u64], to: &mut u64) { *to = list.iter().map(|n| n + 1).sum();
 }
 
 #[test]
+fn branches_are_announced_where_that_is_asked_for() {
+    let source = "#[unsafe(no_mangle)]
+pub fn choose(n: u64, to: &mut u64) {
+    if n > 9 {
+        *to = 1;
+    }
+    match n {
+        1 => *to = n,
+        2 => *to += n,
+        7 => *to -= 1,
+        _ => {}
+    }
+}";
+    let ways = |options| -> Vec<_> {
+        let hooks = hooks_with(source, "@choose", options);
+        let ways = hooks.into_iter().filter(|hook| hook.starts_with("branch"));
+        ways.collect()
+    };
+    assert_eq!(
+        ways(Options { branches: true })[..2],
+        ["branch:3", "branch:6"]
+    );
+    assert!(ways(Options::default()).is_empty());
+}
+
+#[test]
 fn an_instrumented_module_becomes_an_object_without_hooks_left() {
     load_llvm();
     let source = "pub fn read(a: &std::sync::atomic::AtomicU8, b: &u8) -> u8 { a.load(std::sync::atomic::Ordering::SeqCst) + *b }";
@@ -295,6 +328,7 @@ fn an_instrumented_module_becomes_an_object_without_hooks_left() {
         &compile_crate(source),
         "case",
         Origin::Crate,
+        Options::default(),
         hook_bodies(),
         None,
     )
@@ -310,35 +344,114 @@ fn an_instrumented_module_becomes_an_object_without_hooks_left() {
     assert!(!has("__raddle_load_8"));
 }
 
-#[test]
-fn the_program_map_knows_fields_and_methods() {
+fn program_map(source: &str) -> ProgramMap {
     load_llvm();
-    let source = "pub struct Pair { small: u8, large: u64 }
-impl Pair { #[inline(never)] pub fn sum(&self) -> u64 { u64::from(self.small) + self.large } }
-impl Drop for Pair { #[inline(never)] fn drop(&mut self) { self.large = 0; } }";
+    let bitcode = compile_crate(source);
     let done = instrument(
-        &compile_crate(source),
+        &bitcode,
         "case",
         Origin::Crate,
+        Options::default(),
         hook_bodies(),
         None,
-    )
-    .expect("an object");
-    let map: raddle_trace::program_map::ProgramMap =
-        serde_json::from_slice(&done.map).expect("a program map");
+    );
+    serde_json::from_slice(&done.expect("an object").map).expect("a program map")
+}
+
+/// Names, offsets and sizes of a type's fields.
+fn fields<'m>(map: &'m ProgramMap, name: &str) -> Vec<(&'m str, u64, u64)> {
+    let info = map
+        .type_named(name)
+        .unwrap_or_else(|| panic!("no {name} in {:#?}", map.types));
+    let fields = info.fields.iter();
+    fields
+        .map(|field| (field.name.as_str(), field.offset, field.size))
+        .collect()
+}
+
+#[test]
+fn the_program_map_knows_fields_and_methods() {
+    let map = program_map(
+        "pub struct Pair { small: u8, large: u64 }
+impl Pair { #[inline(never)] pub fn sum(&self) -> u64 { u64::from(self.small) + self.large } }
+impl Pair { #[inline(never)] pub fn new(large: u64) -> Self { Self { small: 0, large } } }
+impl Default for Pair { #[inline(never)] fn default() -> Self { Self::new(1) } }
+impl Drop for Pair { #[inline(never)] fn drop(&mut self) { self.large = 0; } }",
+    );
     let sum = map.function("case::Pair::sum").expect("the method");
-    assert_eq!((sum.receiver.as_deref(), sum.line), (Some("case::Pair"), 2));
-    let drop = map
-        .function("<case::Pair as core::ops::drop::Drop>::drop")
-        .unwrap_or_else(|| panic!("{:?}", map.functions));
-    assert_eq!(drop.receiver.as_deref(), Some("case::Pair"));
-    let pair = map.type_named("case::Pair").expect("the type");
-    let fields: Vec<_> = pair
-        .fields
-        .iter()
-        .map(|field| (field.name.as_str(), field.size))
+    assert_eq!(sum.line, 2);
+    let methods: Vec<_> = map
+        .functions_of("case::Pair")
+        .map(|function| (function.path.as_str(), function.is_method))
         .collect();
-    assert_eq!((pair.size, fields), (16, vec![("large", 8), ("small", 1)]));
+    let expected = [
+        ("<case::Pair as core::default::Default>::default", false),
+        ("<case::Pair as core::ops::drop::Drop>::drop", true),
+        ("case::Pair::new", false),
+        ("case::Pair::sum", true),
+    ];
+    assert_eq!(methods, expected);
+    let pair = fields(&map, "case::Pair");
+    assert_eq!(pair, [("large", 0, 8), ("small", 8, 1)]);
+}
+
+#[test]
+fn the_program_map_sees_through_types_of_std_and_generic_ones() {
+    let map = program_map(
+        "use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, atomic::AtomicU32};
+pub enum Shape { Round(u64), Square { side: u32, tall: bool } }
+pub struct Inner { words: Vec<u16>, queue: VecDeque<u8>, table: HashMap<u32, u64> }
+pub struct Bank<T> { count: AtomicU32, inner: Arc<Mutex<Inner>>, extra: T }
+impl<T> Bank<T> { #[inline(never)] pub fn look(&self) -> &T { &self.extra } }
+pub fn use_it(bank: &Bank<Shape>) -> &Shape { bank.look() }",
+    );
+    let bank = "case::Bank<case::Shape>";
+    let methods: Vec<_> = map.functions_of(bank).map(|info| &info.path).collect();
+    assert_eq!(methods, ["case::Bank::look"]);
+    let info = map.type_named(bank).expect("the bank");
+    assert_eq!(info.arguments, ["case::Shape"]);
+    let sizes: HashMap<_, _> = fields(&map, bank)
+        .into_iter()
+        .map(|(name, _, size)| (name, size))
+        .collect();
+    let expected = [("count", 4), ("inner", 8), ("extra", 16)];
+    assert_eq!(sizes, HashMap::from(expected));
+    // Through Arc's pointer to the counted block, and the lock in it, to the data.
+    let counted = map
+        .types
+        .iter()
+        .find(|info| info.name.starts_with("alloc::sync::ArcInner<"))
+        .expect("what an Arc points to");
+    let names: Vec<_> = counted.fields.iter().map(|field| &field.name).collect();
+    assert_eq!(names, ["strong", "weak", "data"]);
+    let data = &counted.fields[2];
+    assert!(data.type_name.ends_with("Mutex<case::Inner>"), "{data:?}");
+    let lock = fields(&map, &data.type_name);
+    assert!(lock.iter().any(|(name, ..)| *name == "data"), "{lock:?}");
+    let inner: HashMap<_, _> = fields(&map, "case::Inner")
+        .into_iter()
+        .map(|(name, _, size)| (name, size))
+        .collect();
+    let expected = [("words", 24), ("queue", 32), ("table", 48)];
+    assert_eq!(inner, HashMap::from(expected));
+    for (beginning, argument) in [
+        ("alloc::vec::Vec<u16,", "u16"),
+        ("alloc::collections::vec_deque::VecDeque<u8,", "u8"),
+        ("std::collections::hash::map::HashMap<u32, u64,", "u32"),
+    ] {
+        let mut types = map.types.iter();
+        let info = types.find(|info| info.name.starts_with(beginning));
+        let info = info.unwrap_or_else(|| panic!("no {beginning}"));
+        assert_eq!(info.arguments[0], argument);
+        assert!(info.size > 0 && !info.fields.is_empty());
+    }
+    let shape = map.type_named("case::Shape").expect("the enum");
+    let variants: Vec<_> = shape.variants.iter().map(|variant| &variant.name).collect();
+    assert_eq!(variants, ["Round", "Square"]);
+    let square = fields(&map, &shape.variants[1].type_name);
+    let names: HashSet<_> = square.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(names, HashSet::from(["side", "tall"]));
 }
 
 #[test]

@@ -156,6 +156,18 @@ impl<'c> Types<'c> {
             .collect()
     }
 
+    /// The types that a type is generic over.
+    pub(super) fn arguments(&self, kind: Metadata<'c>) -> Vec<Metadata<'c>> {
+        let lists = kind.operands(self.context).into_iter().flatten();
+        lists
+            .filter(|operand| operand.kind() == Kind::Tuple)
+            .flat_map(|list| list.operands(self.context))
+            .flatten()
+            .filter(|parameter| parameter.kind() == Kind::TemplateType)
+            .filter_map(|parameter| self.base(parameter))
+            .collect()
+    }
+
     /// The types in a function's signature: the result, then the parameters.
     pub(super) fn signature(&self, subprogram: Metadata<'c>) -> Vec<Option<Metadata<'c>>> {
         self.operand(subprogram, Kind::SubroutineType)
@@ -225,6 +237,12 @@ impl<'c> Types<'c> {
     }
 
     fn full_name(&self, kind: Metadata<'c>) -> String {
+        let name = kind.type_name();
+        if name.is_empty() && self.is_pointer(kind) {
+            let pointee = self.pointee(kind);
+            let pointee = pointee.map_or_else(|| "void".into(), |pointee| self.name(pointee));
+            return format!("*{pointee}");
+        }
         let mut parts = vec![kind.type_name()];
         let mut scope = kind.parent(self.context);
         while let Some(parent) = scope {

@@ -24,6 +24,8 @@ pub(super) struct Walker<'m, 'c> {
     pub(super) builder: Builder<'c>,
     pub(super) hooks: Hooks<'c>,
     pub(super) sites: Sites<'c>,
+    /// Whether branches are announced.
+    pub(super) branches: bool,
     frames: Frames<'c>,
     invariant_load: u32,
 }
@@ -59,6 +61,7 @@ impl<'m, 'c> Walker<'m, 'c> {
             builder: Builder::new(context),
             hooks: Hooks::new(),
             sites: Sites::new(),
+            branches: false,
             frames: Frames::new(context),
             invariant_load: context.metadata_kind("invariant.load"),
         }
@@ -145,6 +148,7 @@ impl<'m, 'c> Walker<'m, 'c> {
             }
             Opcode::Call | Opcode::Invoke => self.call(body, &point),
             Opcode::Return => self.leave(body, point),
+            Opcode::Branch | Opcode::Switch if self.branches => self.branch(&point),
             Opcode::Resume => {
                 if let Some(event) = body.phase.and_then(|phase| phase.unwind) {
                     let nothing = self.context.constant(64, 0);
@@ -249,6 +253,18 @@ impl<'m, 'c> Walker<'m, 'c> {
                 .widen(call.operand(block.len), self.context.int(64));
             self.access(point, pointer, len, is_write);
         }
+    }
+
+    /// A branch with a condition, or a switch: the first operand decides.
+    fn branch(&mut self, point: &Point<'c>) {
+        if point.instruction.operand_count() < 2 || self.innermost(point).is_std {
+            return;
+        }
+        let site = self.site(point, Operation::Branch);
+        self.stand(point);
+        let decides = point.instruction.operand(0);
+        let way = self.builder.resize(decides, self.context.int(32));
+        self.hook(point, &hooks::BRANCH, &[way, site]);
     }
 
     /// Inserts what belongs before a return.

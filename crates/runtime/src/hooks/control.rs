@@ -136,7 +136,12 @@ pub unsafe extern "C" fn __raddle_slow_channel(
         // Addresses and small numbers: hardly two pairs of them are the same here.
         hash.wrapping_mul(0x0100_0000_01b3).wrapping_add(word)
     });
-    record::event(operation, object as u64, message, words, 0, id(site));
+    let (object, message) = match object {
+        // The word is the object.
+        0 => (message, 0),
+        _ => (object as u64, message),
+    };
+    record::event(operation, object, message, words, 0, id(site));
 }
 
 /// A branch goes one of its ways.

@@ -1,6 +1,7 @@
 //! Tests of naming: recordings by hand, and the traces that they become.
 
 use super::*;
+use crate::event::ObjectName;
 use crate::text;
 
 /// Site n has key n; there is a static of 16 bytes at 0x1000.
@@ -22,6 +23,17 @@ impl Addresses for Fake {
                 _ => Vec::new(),
             },
         })
+    }
+
+    fn functions(&self, address: u64) -> Vec<Function> {
+        let function = |path: String, is_std| Function { path, is_std };
+        match address {
+            0..10 => vec![function(format!("std{address}"), true)],
+            _ => vec![
+                function(format!("inlined{address}"), false),
+                function(format!("f{}", address / 10), false),
+            ],
+        }
     }
 
     fn static_at(&self, address: u64) -> Option<(String, u64)> {
@@ -89,6 +101,82 @@ fn messages_are_paired_by_what_tells_them_apart() {
          receive-item number 1 site 2
          receive-item site 2"#,
     );
+}
+
+#[test]
+fn blocks_are_named_by_the_innermost_function_outside_of_std_and_its_callers() {
+    // Two contexts, of which the first comes twice.
+    let mut events = Vec::new();
+    for (address, stack) in [(0x9000, 1), (0x9100, 5), (0x9200, 1)] {
+        let event = raw(0, Operation::Alloc, 1, address, 8);
+        events.push(RawEvent { stack, ..event });
+    }
+    let recording = RawRecording {
+        events,
+        stacks: vec![3, 1, 50, 60, 2, 2, 70],
+        ..RawRecording::default()
+    };
+    let objects = name(&recording, &Fake, "", "").objects;
+    let names: Vec<_> = objects
+        .iter()
+        .map(|object| match object {
+            ObjectName::Heap {
+                function,
+                context,
+                occurrence,
+                ..
+            } => (function.as_str(), *context, *occurrence),
+            other => panic!("{other:?} is no block"),
+        })
+        .collect();
+    let (first, second) = (names[0].1, names[1].1);
+    assert_ne!(first, second);
+    let expected = [
+        ("inlined50", first, 0),
+        ("inlined70", second, 0),
+        ("inlined50", first, 1),
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn memory_on_a_stack_is_named_by_its_frame() {
+    let frame = RawEvent {
+        len: 0x40,
+        stack: 1,
+        ..raw(0, Operation::Frame, 0, 0x8040, 0)
+    };
+    let recording = RawRecording {
+        events: vec![
+            frame,
+            raw(0, Operation::Write, 1, 0x8010, 1),
+            // Elsewhere in the function, where a call has moved the frame's lower end.
+            RawEvent {
+                len: 0x50,
+                stack: 4,
+                ..frame
+            },
+            raw(0, Operation::Read, 1, 0x8018, 1),
+        ],
+        stacks: vec![2, 20, 30, 2, 21, 30],
+        ..RawRecording::default()
+    };
+    let trace = name(&recording, &Fake, "", "");
+    let stack = trace.objects.first().expect("the frame");
+    assert!(
+        matches!(stack, ObjectName::Stack { function, .. } if function == "f2"),
+        "{stack:?}"
+    );
+    assert_eq!(trace.objects.len(), 1);
+    let places: Vec<_> = trace
+        .events
+        .iter()
+        .filter_map(|event| match event.action {
+            Action::Access { location, .. } => Some((location.object.0, location.offset)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(places, [(0, 0x10), (0, 0x18)]);
 }
 
 fn check(events: Vec<RawEvent>, expected: &str) {
@@ -192,7 +280,7 @@ fn odd_recordings_are_survived() {
         ..RawRecording::default()
     };
     let trace = name(&recording, &Fake, "b", "t");
-    // What nobody sent is not received, and an argument without a type tells nothing.
-    assert_eq!(trace.events.len(), 39);
+    // What nobody sent is not received; arguments without types and frames tell nothing.
+    assert_eq!(trace.events.len(), 38);
     assert_eq!(text::parse(&text::write(&trace)), Ok(trace));
 }
