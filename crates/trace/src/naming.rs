@@ -1,7 +1,7 @@
 //! Turns a raw recording, which names things by address, into a [`Trace`].
 //!
 //! Limits: an object that was allocated before the recording began is named by its first access
-//! ([`ObjectName::Region`]), eight bytes at a time. What stands on a stack is named by its frame
+//! ([`ObjectName::Region`](crate::event::ObjectName::Region)), eight bytes at a time. What stands on a stack is named by its frame
 //! and not by its variable; two activations of a function in the same place and context, one
 //! after the other, share their frame.
 
