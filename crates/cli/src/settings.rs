@@ -14,7 +14,8 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[command(next_help_heading = "Exploration options")]
 pub(crate) struct RunOptions {
-    /// How schedules are chosen: random, pct(D), pos, round-robin, serial, or several joined by `+`
+    /// How schedules are chosen: portfolio, random, pct(D), pos, surw, reads-from, exhaustive(N),
+    /// round-robin, serial, replay, directed(S), or several joined by `+` that take turns
     /// [default: portfolio]
     #[arg(long, env = "RADDLE_STRATEGY")]
     pub strategy: Option<Strategy>,
