@@ -31,6 +31,8 @@ pub struct Donor {
     frame: usize,
     pthread: usize,
     used: bool,
+    /// The thread that it was lent to last.
+    thread: usize,
     /// Not lent yet in this execution.
     fresh: bool,
     /// Vector clock of its last owner's end, which the next owner's start comes after.
@@ -39,6 +41,9 @@ pub struct Donor {
     pristine: Vec<u8>,
     born: AtomicU32,
 }
+
+/// Donors below this one were lent in this execution, or are in use since before it.
+static FIRST_FRESH: Global<usize> = Global::new(0);
 
 static DONORS: Global<Vec<&'static mut Donor>> = Global::new(Vec::new());
 
@@ -141,6 +146,7 @@ pub fn create() {
         frame: 0,
         pthread: 0,
         used: false,
+        thread: 0,
         fresh: true,
         last_clock: Vec::new(),
         pristine: Vec::new(),
@@ -180,16 +186,24 @@ pub fn count() -> usize {
     DONORS.get().len()
 }
 
-/// Lends a donor that is not in use, in the state it was born in.
-pub fn lend() -> Option<Loan> {
+/// Lends a donor that is not in use to a thread, in the state it was born in: one that was not
+/// lent yet in this execution, if there is one.
+pub fn lend(thread: usize) -> Option<Loan> {
     let donors = DONORS.get();
-    let unused = |fresh: bool| {
-        donors
-            .iter()
-            .position(|donor| !donor.used && donor.fresh == fresh)
+    let first = FIRST_FRESH.get();
+    while donors
+        .get(*first)
+        .is_some_and(|donor| donor.used || !donor.fresh)
+    {
+        *first += 1;
+    }
+    let index = if *first < donors.len() {
+        *first
+    } else {
+        donors.iter().position(|donor| !donor.used)?
     };
-    let index = unused(true).or_else(|| unused(false))?;
     let donor = &mut donors[index];
+    donor.thread = thread;
     donor.used = true;
     donor.fresh = false;
     let stack = stack_range(index + 1);
@@ -212,6 +226,15 @@ pub fn lend() -> Option<Loan> {
     })
 }
 
+/// The thread to which the donor with this `pthread_t` was lent last, if there is such a donor.
+/// It may have been in an earlier execution.
+pub fn last_thread(pthread: usize) -> Option<usize> {
+    // Stack 0 is the first thread's.
+    let index = (pthread.wrapping_sub(STACKS) / STACK_SIZE).checked_sub(1)?;
+    let donor = DONORS.get().get(index)?;
+    (donor.pthread == pthread).then_some(donor.thread)
+}
+
 /// Takes a donor back from a thread that ended with this vector clock.
 pub fn give_back(index: usize, clock: Vec<u32>) {
     if let Some(donor) = DONORS.get().get_mut(index) {
@@ -222,6 +245,7 @@ pub fn give_back(index: usize, clock: Vec<u32>) {
 
 /// Takes all donors back but those that `in_use` names.
 pub fn give_back_all_but(in_use: impl Fn(usize) -> bool) {
+    *FIRST_FRESH.get() = 0;
     for (index, donor) in DONORS.get().iter_mut().enumerate() {
         donor.used = in_use(index);
         donor.fresh = true;

@@ -36,7 +36,7 @@ fn attributes(attr: *const c_void) -> (usize, bool) {
 /// Borrows a donor, making one if no execution is under way.
 fn borrow() -> donor::Loan {
     loop {
-        if let Some(loan) = donor::lend() {
+        if let Some(loan) = donor::lend(world().execution.threads.len()) {
             return loan;
         }
         if world().running {
@@ -173,9 +173,11 @@ pub fn finish(number: usize, result: usize) -> ! {
 /// The thread with this `pthread_t` that can still be joined or detached.
 pub fn find(pthread: usize) -> Option<usize> {
     let threads = &world().execution.threads;
-    threads
-        .iter()
-        .rposition(|thread| thread.pthread == pthread && !thread.joined)
+    let is_it = |thread: &Thread| thread.pthread == pthread && !thread.joined;
+    // With many threads a search would take longer than all the rest.
+    donor::last_thread(pthread)
+        .filter(|number| threads.get(*number).is_some_and(is_it))
+        .or_else(|| threads.iter().rposition(is_it))
 }
 
 /// libc's `pthread_setname_np`: names are not needed, and setting one is a system call.
