@@ -120,7 +120,10 @@ fn published(rows: &[Row]) -> String {
 }
 
 fn verdict(cell: &Cell, published: f64) -> &'static str {
-    match statistics::mean(cell).low <= 1.5 * published {
+    let mean = statistics::mean(cell);
+    match mean.low <= 1.5 * published {
+        // Given up too early to say.
+        true if mean.found == 0 => "unknown",
         true => "yes",
         false => "**no**",
     }
