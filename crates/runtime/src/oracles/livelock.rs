@@ -3,8 +3,8 @@
 //! A long execution is not a livelock, and neither is an unfair one. When nothing has changed
 //! for a while, or at the plan's limit, the strategy is set aside and the threads take turns.
 //! If even then nothing changes for very long (no atomic changes its value, no thread starts,
-//! ends, blocks or wakes, nobody looks at the clock), the execution is a livelock. An
-//! execution that keeps changing things is cut at ten times the limit.
+//! ends, blocks or wakes, nobody frees memory or looks at the clock), the execution is a
+//! livelock. An execution that keeps changing things is cut at ten times the limit.
 
 use super::deadlock;
 use crate::findings::Record;
