@@ -8,12 +8,13 @@ use super::Complaint;
 use crate::repository;
 
 /// Each crate's directory and the crates of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("abi", &[]),
     ("trace", &["abi"]),
     ("schedule", &["abi", "trace"]),
     ("runtime", &["abi", "trace", "schedule"]),
     ("instrument", &["abi", "trace"]),
+    ("analysis", &["abi", "trace"]),
     ("campaign", &["abi", "trace", "schedule"]),
     ("report", &["abi", "trace"]),
     (
