@@ -39,3 +39,10 @@ fn nothing_is_reported_by_single_strategies() {
         fixture.check(&["test", "--strategy", strategy, "--executions", "50"], 0);
     }
 }
+
+#[test]
+fn reading_for_long_is_no_livelock() {
+    let fixture = Fixture::special("long-walk");
+    let run = fixture.check(&["test", "--executions", "2", "--time", "120s"], 0);
+    assert_eq!(run.summary().explored, 2, "{run:#?}");
+}

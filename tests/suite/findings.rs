@@ -42,6 +42,11 @@ fn deadlock_without_any_yield() {
 }
 
 #[test]
+fn livelock_of_spinning_threads() {
+    check("spinning-circle");
+}
+
+#[test]
 fn lost_wake_up() {
     check("lost-wakeup");
 }

@@ -40,6 +40,11 @@ fn deadlock_replays() {
 }
 
 #[test]
+fn livelock_replays() {
+    check("spinning-circle");
+}
+
+#[test]
 fn lost_wake_up_replays() {
     check("lost-wakeup");
 }

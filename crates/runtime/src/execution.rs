@@ -2,6 +2,8 @@
 
 use crate::delivery::Signals;
 use crate::heap::HeapState;
+use crate::oracles::livelock::Home;
+use crate::oracles::places::Places;
 use crate::thread::{State, Thread};
 use crate::timers::Timer;
 use alloc::vec::Vec;
@@ -109,6 +111,10 @@ pub struct Execution {
     pub fair: bool,
     /// Point at which the livelock oracle looks again.
     pub check_at: u64,
+    /// Where threads have been while nothing changed.
+    pub places: Places,
+    /// Where threads that go round are shown, by number.
+    pub homes: Vec<Home>,
     /// Whether code that may synchronise unseen has run.
     pub unseen_synchronisation: bool,
 }
@@ -145,6 +151,8 @@ impl Execution {
             heap: HeapState::new(),
             fair: false,
             check_at: 0,
+            places: Places::new(),
+            homes: Vec::new(),
             unseen_synchronisation: false,
         }
     }
@@ -181,6 +189,8 @@ impl Execution {
             heap,
             fair: _,
             check_at: _,
+            places: _,
+            homes: _,
             unseen_synchronisation: _,
         } = start;
         self.current = *current;
@@ -217,6 +227,8 @@ impl Execution {
         }
         self.fair = false;
         self.check_at = 0;
+        self.places.forget();
+        self.homes.clear();
         self.unseen_synchronisation = false;
     }
 

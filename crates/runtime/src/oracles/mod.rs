@@ -10,6 +10,7 @@ pub mod deadlock;
 pub mod heap;
 pub mod livelock;
 pub mod panic;
+pub mod places;
 pub mod race;
 pub mod shadow;
 pub mod stacks;
