@@ -1,0 +1,176 @@
+//! Which functions are units of work, and on what.
+//!
+//! A function is one for its type's sets if it stands in an implementation of the type, be it
+//! without a receiver (the paper's own bug is a constructor), of a trait, or the body of an async
+//! function. So it is for the sets of types that its type holds directly, and for the statics of
+//! the module that its type stands in. In C, a function is one for the types that it gets
+//! pointers to. Free functions of Rust are none, and neither are closures, tests and entries of
+//! threads.
+
+use crate::instances::{BaseId, Instances, statics_of};
+use crate::type_names::{Class, base, behind_pointers, class, parent};
+use raddle_trace::event::TraceSite;
+use raddle_trace::program_map::{ProgramMap, TypeInfo};
+use std::collections::{BTreeSet, HashMap};
+
+/// Endings of files in which functions have no implementations to stand in.
+const C_FILES: [&str; 2] = [".c", ".h"];
+/// Wrappers inside of wrappers that are looked through.
+const MAX_DEPTH: u32 = 16;
+
+/// What a function is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Declared {
+    /// What it is a unit for, by ascending number.
+    pub bases: Vec<BaseId>,
+    /// Whether it is also one for the types that it gets pointers to.
+    pub by_arguments: bool,
+}
+
+/// Looks functions up in a program's map.
+pub struct Declarations<'a> {
+    map: &'a ProgramMap,
+    /// The user's types that a type holds, without generic arguments.
+    held: HashMap<String, BTreeSet<String>>,
+}
+
+impl<'a> Declarations<'a> {
+    /// From the program's map.
+    pub fn new(map: &'a ProgramMap) -> Self {
+        let mut held: HashMap<String, BTreeSet<String>> = HashMap::new();
+        let own = |info: &&TypeInfo| class(&info.name) == Class::Own;
+        for info in map.types.iter().filter(own) {
+            let mut found = BTreeSet::new();
+            for field in info.fields.iter().chain(&info.variants) {
+                collect(map, &field.type_name, &mut found, 0);
+            }
+            held.entry(base(&info.name)).or_default().extend(found);
+        }
+        Self { map, held }
+    }
+
+    /// What the function is that is entered at a site.
+    pub fn of(&self, site: &TraceSite, instances: &mut Instances<'_>) -> Declared {
+        let is_c = C_FILES.iter().any(|ending| site.file.ends_with(ending));
+        if is_c {
+            return Declared {
+                bases: Vec::new(),
+                by_arguments: true,
+            };
+        }
+        let Some(owner) = self.owner(&site.function) else {
+            return Declared::default();
+        };
+        let mut names: BTreeSet<String> = BTreeSet::from([owner.clone()]);
+        names.extend(self.held.get(&owner).cloned().unwrap_or_default());
+        names.insert(statics_of(parent(&owner)));
+        let mut bases: Vec<_> = names.iter().map(|name| instances.base(name)).collect();
+        bases.sort_unstable();
+        Declared {
+            bases,
+            by_arguments: false,
+        }
+    }
+
+    /// The type that a function belongs to, without generic arguments.
+    fn owner(&self, path: &str) -> Option<String> {
+        // The body of an async function belongs to the function.
+        let mut path = path;
+        while let Some((rest, last)) = path.rsplit_once("::")
+            && last.starts_with('{')
+        {
+            if last.starts_with("{closure") {
+                return None;
+            }
+            path = rest;
+        }
+        if let Some(function) = self.map.function(path) {
+            let owner = function.receiver.as_deref().map(behind_pointers)?;
+            return (class(owner) == Class::Own).then(|| base(owner));
+        }
+        let owner = parent(path);
+        self.held.contains_key(owner).then(|| owner.to_owned())
+    }
+}
+
+/// Adds the user's types that a type is, or holds through known wrappers.
+fn collect(map: &ProgramMap, name: &str, found: &mut BTreeSet<String>, depth: u32) {
+    let name = behind_pointers(name);
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match class(name) {
+        Class::Own => {
+            found.insert(base(name));
+        }
+        Class::LeftOut => {}
+        Class::Wrapper => {
+            let Some(info) = map.type_named(name) else {
+                return;
+            };
+            for argument in &info.arguments {
+                collect(map, argument, found, depth + 1);
+            }
+            // Tuples have no arguments.
+            if name.starts_with('(') {
+                for field in &info.fields {
+                    collect(map, &field.type_name, found, depth + 1);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::map;
+    use raddle_trace::event::Trace;
+
+    fn check(function: &str, file: &str, expected: &[&str]) {
+        let types = "
+            a::Outer<u8> 16 inner alloc::sync::Arc<std::sync::poison::mutex::Mutex<a::Inner>> 0 8
+            alloc::sync::Arc<std::sync::poison::mutex::Mutex<a::Inner>> 8
+            std::sync::poison::mutex::Mutex<a::Inner> 24
+            a::Inner 16 deep a::Deep 0 8
+            a::Deep 8 x u64 0 8";
+        let functions = "
+            a::Outer::new a::Outer<u8>
+            a::free
+            <a::Inner as a::Trait>::go &a::Inner
+            a::Outer::poll a::Outer<u8>
+            a::Outer::new::{closure}";
+        let map = map(types, functions);
+        let trace = Trace::default();
+        let mut instances = Instances::new(&trace, &map);
+        let site = TraceSite {
+            key: 1,
+            file: file.into(),
+            function: function.into(),
+            line: 1,
+            column: 1,
+        };
+        let declared = Declarations::new(&map).of(&site, &mut instances);
+        let mut expected: Vec<_> = expected.iter().map(|name| instances.base(name)).collect();
+        expected.sort_unstable();
+        assert_eq!(declared.bases, expected, "{function}");
+        assert_eq!(declared.by_arguments, file.ends_with(".c"));
+    }
+
+    #[test]
+    fn functions_of_a_type_are_units_for_it_and_for_what_it_holds() {
+        let outer = ["a::Outer", "a::Inner", "static a"];
+        check("a::Outer::new", "src/lib.rs", &outer);
+        check("a::Outer::poll::{async_fn#0}", "src/lib.rs", &outer);
+        let inner = ["a::Inner", "a::Deep", "static a"];
+        check("<a::Inner as a::Trait>::go", "src/lib.rs", &inner);
+    }
+
+    #[test]
+    fn free_functions_and_closures_are_none() {
+        check("a::free", "src/lib.rs", &[]);
+        check("a::Outer::new::{closure}", "src/lib.rs", &[]);
+        check("b::unknown", "src/lib.rs", &[]);
+        check("step", "main.c", &[]);
+    }
+}

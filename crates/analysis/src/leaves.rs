@@ -1,0 +1,316 @@
+//! A type taken apart into the places that an atomic set is made of.
+//!
+//! Wrappers of the standard library are looked through: what is inside belongs to the type that
+//! holds them. A nested type of the user's has a set of its own. An enum is one place, except
+//! for payloads that are the user's types. Elements of an array are places of their own.
+
+use crate::type_names::{Class, array, class, is_left_out};
+use raddle_trace::program_map::{FieldInfo, ProgramMap, TypeInfo};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Types cannot contain themselves; those of a damaged map can.
+const MAX_DEPTH: u32 = 32;
+/// Elements of an array whose insides are looked at one by one.
+const MAX_ELEMENTS: u64 = 64;
+
+/// One place, or a row of places of the same size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// Bytes from the start of the type.
+    pub start: u64,
+    /// Where it ends.
+    pub end: u64,
+    /// Bytes of each place.
+    pub stride: u64,
+    /// Whose it is: an index into [`Layout::owners`].
+    pub owner: u32,
+}
+
+/// An instance of a user's type inside of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Bytes from the start of the type.
+    pub offset: u64,
+    /// Full name.
+    pub type_name: Rc<str>,
+}
+
+/// A type taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Bytes.
+    pub size: u64,
+    /// By ascending start.
+    pub leaves: Vec<Leaf>,
+    /// Instances of the user's types, the type itself among them if it is one.
+    pub owners: Vec<Owner>,
+    /// Everything that is inside: where, and the name of its type.
+    pub parts: HashSet<(u64, Rc<str>)>,
+}
+
+/// Layouts of the types of a program.
+pub struct Layouts<'a> {
+    map: &'a ProgramMap,
+    known: HashMap<String, Rc<Layout>>,
+}
+
+impl<'a> Layouts<'a> {
+    /// From the program's map.
+    pub fn new(map: &'a ProgramMap) -> Self {
+        Self {
+            map,
+            known: HashMap::new(),
+        }
+    }
+
+    /// A type's layout; an empty one if it is not known.
+    pub fn layout(&mut self, name: &str) -> Rc<Layout> {
+        if let Some(known) = self.known.get(name) {
+            return Rc::clone(known);
+        }
+        let size = self.map.type_named(name).map_or(0, |info| info.size);
+        let mut taker = Taker {
+            map: self.map,
+            layout: Layout {
+                size,
+                ..Layout::default()
+            },
+        };
+        taker.take(name, 0, size, None, 0);
+        let mut layout = taker.layout;
+        layout
+            .leaves
+            .sort_unstable_by_key(|leaf| (leaf.start, leaf.end));
+        // In a damaged map fields may overlap: the first one counts.
+        let mut end = 0;
+        layout.leaves.retain(|leaf| {
+            let is_free = leaf.start >= end && leaf.end > leaf.start;
+            end = if is_free { leaf.end } else { end };
+            is_free
+        });
+        let layout = Rc::new(layout);
+        self.known.insert(name.to_owned(), Rc::clone(&layout));
+        layout
+    }
+}
+
+struct Taker<'a> {
+    map: &'a ProgramMap,
+    layout: Layout,
+}
+
+impl Taker<'_> {
+    fn take(&mut self, name: &str, offset: u64, size: u64, owner: Option<u32>, depth: u32) {
+        let class = class(name);
+        if size == 0 || class == Class::LeftOut || depth > MAX_DEPTH {
+            return;
+        }
+        self.layout.parts.insert((offset, name.into()));
+        let info = self.map.type_named(name).filter(|info| info.size > 0);
+        let owner = match (class, info) {
+            (Class::Own, Some(info)) if !info.fields.is_empty() || !info.variants.is_empty() => {
+                self.layout.owners.push(Owner {
+                    offset,
+                    type_name: name.into(),
+                });
+                Some(self.layout.owners.len() as u32 - 1)
+            }
+            _ => owner,
+        };
+        match info {
+            Some(info) if !info.variants.is_empty() => self.take_enum(info, offset, owner, depth),
+            Some(info) if !info.fields.is_empty() && !overlaps(&info.fields) => {
+                for field in &info.fields {
+                    if !is_left_out(name, &field.name) {
+                        let place = offset + field.offset;
+                        self.take(&field.type_name, place, field.size, owner, depth + 1);
+                    }
+                }
+            }
+            Some(info) => self.take_union(info, offset, size, owner, depth),
+            None => self.take_other(name, offset, size, owner, depth),
+        }
+    }
+
+    /// An enum is one place, but for payloads with sets of their own.
+    fn take_enum(&mut self, info: &TypeInfo, offset: u64, owner: Option<u32>, depth: u32) {
+        let mut covered = Vec::new();
+        for variant in &info.variants {
+            let payload = self.map.type_named(&variant.type_name);
+            for field in payload.map_or(&[][..], |payload| &payload.fields) {
+                let is_structure = class(&field.type_name) == Class::Own
+                    && self
+                        .map
+                        .type_named(&field.type_name)
+                        .is_some_and(|info| !info.fields.is_empty());
+                let start = variant.offset + field.offset;
+                let is_free = covered
+                    .iter()
+                    .all(|&(from, to)| start >= to || start + field.size <= from);
+                if is_structure && is_free {
+                    covered.push((start, start + field.size));
+                    self.take(
+                        &field.type_name,
+                        offset + start,
+                        field.size,
+                        owner,
+                        depth + 1,
+                    );
+                }
+            }
+        }
+        covered.sort_unstable();
+        let mut from = 0;
+        for (start, end) in covered.into_iter().chain([(info.size, info.size)]) {
+            self.leaf(offset + from, offset + start, 0, owner);
+            from = from.max(end);
+        }
+    }
+
+    /// Fields that overlap are one place; `MaybeUninit` and the like have only one that is not
+    /// empty.
+    fn take_union(
+        &mut self,
+        info: &TypeInfo,
+        offset: u64,
+        size: u64,
+        owner: Option<u32>,
+        depth: u32,
+    ) {
+        let mut fields = info.fields.iter().filter(|field| field.size > 0);
+        match (fields.next(), fields.next()) {
+            (Some(only), None) => {
+                let place = offset + only.offset;
+                self.take(&only.type_name, place, only.size, owner, depth + 1);
+            }
+            _ => self.leaf(offset, offset + size, 0, owner),
+        }
+    }
+
+    fn take_other(&mut self, name: &str, offset: u64, size: u64, owner: Option<u32>, depth: u32) {
+        let Some((element, count)) = array(name).filter(|(_, count)| *count > 0) else {
+            return self.leaf(offset, offset + size, 0, owner);
+        };
+        let stride = size / count;
+        let is_structure = self
+            .map
+            .type_named(element)
+            .is_some_and(|info| !info.fields.is_empty());
+        if is_structure && count <= MAX_ELEMENTS {
+            for index in 0..count {
+                self.take(element, offset + index * stride, stride, owner, depth + 1);
+            }
+        } else {
+            self.leaf(offset, offset + size, stride, owner);
+        }
+    }
+
+    fn leaf(&mut self, start: u64, end: u64, stride: u64, owner: Option<u32>) {
+        if let Some(owner) = owner
+            && start < end
+        {
+            let stride = if stride == 0 { end - start } else { stride };
+            self.layout.leaves.push(Leaf {
+                start,
+                end,
+                stride,
+                owner,
+            });
+        }
+    }
+}
+
+fn overlaps(fields: &[FieldInfo]) -> bool {
+    let mut end = 0;
+    fields.iter().filter(|field| field.size > 0).any(|field| {
+        let overlaps = field.offset < end;
+        end = end.max(field.offset + field.size);
+        overlaps
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::map;
+
+    /// A type's leaves as `from-to owner@offset`.
+    fn check(types: &str, name: &str, expected: &str) {
+        let map = map(types, "");
+        let layout = Layouts::new(&map).layout(name);
+        let leaves = layout.leaves.iter().map(|leaf| {
+            let owner = &layout.owners[leaf.owner as usize];
+            let row = match leaf.stride == leaf.end - leaf.start {
+                true => String::new(),
+                false => format!("/{}", leaf.stride),
+            };
+            let (start, end) = (leaf.start, leaf.end);
+            format!("{start}-{end}{row} {}@{}", owner.type_name, owner.offset)
+        });
+        assert_eq!(leaves.collect::<Vec<_>>().join(", "), expected);
+    }
+
+    const MUTEX: &str = "
+        std::sync::poison::mutex::Mutex<u64> 16 inner std::sys::sync::mutex::futex::Mutex 0 4, \
+            poison std::sync::poison::Flag 4 1, data core::cell::UnsafeCell<u64> 8 8
+        core::cell::UnsafeCell<u64> 8 value u64 0 8";
+
+    #[test]
+    fn mutexes_are_looked_through_and_lock_words_left_out() {
+        let types = format!(
+            "a::Pair 32 x std::sync::poison::mutex::Mutex<u64> 0 16, \
+             y std::sync::poison::mutex::Mutex<u64> 16 16\n{MUTEX}"
+        );
+        check(&types, "a::Pair", "8-16 a::Pair@0, 24-32 a::Pair@0");
+    }
+
+    #[test]
+    fn nested_types_have_sets_of_their_own_and_counts_have_none() {
+        let types = "
+            alloc::sync::ArcInner<a::Outer> 40 strong usize 0 8, weak usize 8 8, data a::Outer 16 24
+            a::Outer 24 inner a::Inner 0 16, z u64 16 8
+            a::Inner 16 x u64 0 8, y u64 8 8";
+        check(
+            types,
+            "alloc::sync::ArcInner<a::Outer>",
+            "16-24 a::Inner@16, 24-32 a::Inner@16, 32-40 a::Outer@16",
+        );
+    }
+
+    #[test]
+    fn an_enum_is_one_place_unless_its_payload_is_a_structure() {
+        let types = "
+            a::Slot 40 plain core::option::Option<u64> 0 16, full core::option::Option<a::Inner> 16 24
+            core::option::Option<u64> 16 | None n 0 16, Some s 0 16
+            core::option::Option<a::Inner> 24 | None n 0 24, Some t 0 24
+            s 16 __0 u64 8 8
+            t 24 __0 a::Inner 8 16
+            a::Inner 16 x u64 0 8, y u64 8 8";
+        check(
+            types,
+            "a::Slot",
+            "0-16 a::Slot@0, 16-24 a::Slot@0, 24-32 a::Inner@24, 32-40 a::Inner@24",
+        );
+    }
+
+    #[test]
+    fn elements_are_places_and_overlapping_fields_are_one() {
+        let types = "
+            a::Ring 48 cells [u64; 4] 0 32, both a::Both 32 8, any core::mem::MaybeUninit<u64> 40 8
+            a::Both 8 one u32 0 4, other u64 0 8
+            core::mem::MaybeUninit<u64> 8 uninit () 0 0, value u64 0 8";
+        check(
+            types,
+            "a::Ring",
+            "0-32/8 a::Ring@0, 32-40 a::Both@32, 40-48 a::Ring@0",
+        );
+    }
+
+    #[test]
+    fn what_nobody_holds_has_no_places() {
+        check(MUTEX, "std::sync::poison::mutex::Mutex<u64>", "");
+        check("a::Loop 8 inner a::Loop 0 8", "a::None", "");
+        check("a::Loop 8 inner a::Loop 0 8", "a::Loop", "");
+    }
+}

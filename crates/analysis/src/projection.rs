@@ -1,0 +1,415 @@
+//! The trace as its atomic sets see it: units of work, each with its accesses to each set.
+//!
+//! Three passes. The first learns the types of objects, and where statics are taken apart. The
+//! second learns which places two threads share and somebody writes: only those can take part in
+//! a violation, and the third hands out the units that touch them, as they end.
+//!
+//! What is left out besides: accesses to a block that the same unit has allocated, which nobody
+//! else knows yet; in a loop around a compare-exchange, what the unit read before it failed.
+
+use crate::declared::{Declarations, Declared};
+use crate::happens_before::{HappensBefore, SegmentId};
+use crate::instances::{BaseId, Instances, PlaceId, SetId};
+use crate::locks::{Held, Holding, Locks};
+use crate::type_names::base;
+use crate::units::{Ended, Units};
+use raddle_trace::event::{
+    Access, Action, Event, Location, ObjectId, ObjectName, SiteIndex, ThreadId, Trace,
+};
+use raddle_trace::program_map::ProgramMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Accesses of one unit to one set that are kept while it is open.
+const MAX_OPEN: usize = 2048;
+/// Accesses of one kind, at one site, to one place, of which the first and last are kept.
+const FIRST_AND_LAST: usize = 4;
+/// Accesses of one unit to one set that are kept in the end.
+pub const MAX_TOUCHES: usize = 256;
+
+/// How a place is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Manner {
+    /// It is read.
+    Read,
+    /// It is written.
+    Write,
+    /// It is read and written at once.
+    Both,
+}
+
+/// An access of a unit to one place.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// Place in the trace. A wide access touches several places at once.
+    pub at: u32,
+    /// What is touched.
+    pub place: PlaceId,
+    /// How.
+    pub manner: Manner,
+    /// Whether by an atomic operation.
+    pub atomic: bool,
+    /// Where in the source.
+    pub site: Option<SiteIndex>,
+    /// Hash of the functions on the thread's stack.
+    pub context: u64,
+    /// For relaxed happens-before.
+    pub segment: SegmentId,
+    /// What the thread held.
+    pub holding: Holding,
+}
+
+/// A unit of work, as far as one set is concerned.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// The set.
+    pub set: SetId,
+    /// Whose unit it is.
+    pub thread: ThreadId,
+    /// The function.
+    pub function: SiteIndex,
+    /// Its accesses to the set, in order.
+    pub touches: Vec<Touch>,
+    /// The locks that were acquired from its beginning to its end, in order.
+    pub acquired: Vec<Held>,
+}
+
+/// What is collected while a unit is open.
+#[derive(Debug)]
+struct Collected {
+    thread: ThreadId,
+    sets: Vec<(SetId, Vec<Touch>)>,
+}
+
+/// What a projection has besides its units.
+pub struct Projected<'a> {
+    /// The order of segments.
+    pub order: HappensBefore,
+    /// Sets and places.
+    pub instances: Instances<'a>,
+    /// Who the locks are.
+    pub locks: Locks,
+    /// Units of which some accesses were left out, because there were too many.
+    pub shortened: u64,
+}
+
+/// Reads a trace and hands out its units, one for each set that they touch, as they end.
+pub fn project<'a>(
+    trace: &'a Trace,
+    map: &'a ProgramMap,
+    found: impl FnMut(Work),
+) -> Projected<'a> {
+    let instances = learn_types(trace, map);
+    let mut shared = learn_sharing(trace, instances);
+    shared.instances.forget_reused();
+    let mut projection = Projection {
+        trace,
+        declarations: Declarations::new(map),
+        declared: HashMap::new(),
+        bases: HashMap::new(),
+        units: Units::new(trace.threads.len()),
+        order: HappensBefore::new(),
+        locks: Locks::new(),
+        instances: shared.instances,
+        is_relevant: shared.is_relevant,
+        allocated: vec![None; trace.objects.len()],
+        places: Vec::new(),
+        shortened: 0,
+        found,
+    };
+    for (at, event) in trace.events.iter().enumerate() {
+        projection.read(event, at as u32);
+    }
+    projection.finish()
+}
+
+/// The first pass: types of what is not reused, and the borders inside of statics.
+fn learn_types<'a>(trace: &'a Trace, map: &'a ProgramMap) -> Instances<'a> {
+    let mut instances = Instances::new(trace, map);
+    let mut borders: HashMap<u32, BTreeSet<u64>> = HashMap::new();
+    let mut locks: HashMap<u32, HashSet<u64>> = HashMap::new();
+    for event in &trace.events {
+        match &event.action {
+            Action::Typed {
+                location,
+                type_index,
+            } if !instances.is_reused(location.object) => instances.add(*location, *type_index),
+            Action::Access { location, size, .. } => {
+                let object = location.object.0;
+                if let Some(ObjectName::Static { .. }) = trace.objects.get(object as usize) {
+                    let borders = borders.entry(object).or_default();
+                    let end = location.offset.saturating_add((*size).max(1).into());
+                    borders.extend([location.offset, end]);
+                }
+            }
+            Action::Lock { lock, .. } => {
+                locks.entry(lock.object.0).or_default().insert(lock.offset);
+            }
+            _ => {}
+        }
+    }
+    let mut statics: Vec<_> = borders.into_iter().collect();
+    statics.sort_unstable_by_key(|(object, _)| *object);
+    let none = HashSet::new();
+    for (object, borders) in statics {
+        let locks = locks.get(&object).unwrap_or(&none);
+        instances.add_static(ObjectId(object), &borders, locks);
+    }
+    instances
+}
+
+struct Shared<'a> {
+    instances: Instances<'a>,
+    /// By place: whether two threads touch it and one writes it.
+    is_relevant: Vec<bool>,
+}
+
+/// Who has touched a place.
+#[derive(Clone, Copy, Default)]
+struct Touched {
+    by: Option<ThreadId>,
+    by_others: bool,
+    written: bool,
+}
+
+/// The second pass: which places are shared and written.
+fn learn_sharing<'a>(trace: &'a Trace, mut instances: Instances<'a>) -> Shared<'a> {
+    let mut touched: Vec<Touched> = vec![Touched::default(); instances.place_count()];
+    for event in &trace.events {
+        match &event.action {
+            Action::Typed {
+                location,
+                type_index,
+            } if instances.is_reused(location.object) => {
+                instances.add(*location, *type_index);
+                touched.resize(instances.place_count(), Touched::default());
+            }
+            Action::Access {
+                access,
+                location,
+                size,
+                ..
+            } => instances.places_at(*location, *size, |place| {
+                let touched = &mut touched[place.0 as usize];
+                touched.by_others |= touched.by.is_some_and(|by| by != event.thread);
+                touched.by.get_or_insert(event.thread);
+                touched.written |= access.writes();
+            }),
+            _ => {}
+        }
+    }
+    let is_relevant = touched
+        .iter()
+        .map(|touched| touched.by_others && touched.written)
+        .collect();
+    Shared {
+        instances,
+        is_relevant,
+    }
+}
+
+struct Projection<'a, F> {
+    trace: &'a Trace,
+    declarations: Declarations<'a>,
+    /// What the functions are that are entered at sites.
+    declared: HashMap<SiteIndex, Declared>,
+    /// Types without generic arguments.
+    bases: HashMap<u32, BaseId>,
+    units: Units<Collected>,
+    order: HappensBefore,
+    locks: Locks,
+    instances: Instances<'a>,
+    is_relevant: Vec<bool>,
+    /// Who allocated an object, and when.
+    allocated: Vec<Option<(ThreadId, u32)>>,
+    /// Scratch: the places of one access.
+    places: Vec<PlaceId>,
+    shortened: u64,
+    found: F,
+}
+
+impl<'a, F: FnMut(Work)> Projection<'a, F> {
+    fn read(&mut self, event: &Event, at: u32) {
+        let step = self.order.read(event);
+        let thread = event.thread;
+        if step.waits {
+            let (found, shortened) = (&mut self.found, &mut self.shortened);
+            self.units
+                .cut(thread, at, |ended| hand_out(ended, found, shortened));
+        }
+        match &event.action {
+            Action::Enter { .. } => self.enter(thread, event.site, at),
+            Action::Leave { .. } => {
+                let (found, shortened) = (&mut self.found, &mut self.shortened);
+                self.units
+                    .leave(thread, |ended| hand_out(ended, found, shortened));
+            }
+            Action::Typed {
+                location,
+                type_index,
+            } => {
+                if self.instances.is_reused(location.object) {
+                    self.instances.add(*location, *type_index);
+                    self.is_relevant.resize(self.instances.place_count(), false);
+                }
+                let name = &self.trace.types[type_index.0 as usize];
+                let base = *self
+                    .bases
+                    .entry(type_index.0)
+                    .or_insert_with(|| self.instances.base(&base(name)));
+                self.units.got(thread, base, at);
+            }
+            Action::Alloc { object } => {
+                self.allocated[object.0 as usize] = Some((thread, at));
+            }
+            Action::Lock { step, lock, shared } => {
+                if let Some(held) = self.locks.read(thread, *step, *lock, *shared, at) {
+                    self.units.acquired(thread, held);
+                }
+            }
+            Action::Access {
+                access,
+                location,
+                size,
+                ..
+            } => self.access(event, *access, *location, *size, step.segment, at),
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self, thread: ThreadId, site: Option<SiteIndex>, at: u32) {
+        let index = site.unwrap_or(SiteIndex(u32::MAX));
+        let site = self.trace.sites.get(index.0 as usize);
+        let declared = self.declared.entry(index).or_insert_with(|| {
+            site.map_or_else(Declared::default, |site| {
+                self.declarations.of(site, &mut self.instances)
+            })
+        });
+        let key = site.map_or(0, |site| site.key);
+        self.units.enter(thread, index, key, declared, at);
+    }
+
+    fn access(
+        &mut self,
+        event: &Event,
+        access: Access,
+        location: Location,
+        size: u32,
+        segment: SegmentId,
+        at: u32,
+    ) {
+        let mut places = std::mem::take(&mut self.places);
+        places.clear();
+        let is_relevant = &self.is_relevant;
+        self.instances.places_at(location, size, |place| {
+            if is_relevant[place.0 as usize] {
+                places.push(place);
+            }
+        });
+        for &place in &places {
+            self.touch(event, access, location, place, segment, at);
+        }
+        self.places = places;
+    }
+
+    fn touch(
+        &mut self,
+        event: &Event,
+        access: Access,
+        location: Location,
+        place: PlaceId,
+        segment: SegmentId,
+        at: u32,
+    ) {
+        let thread = event.thread;
+        let set = self.instances.place(place).set;
+        let base = self.instances.of(set).base;
+        let Some((open, context)) = self.units.unit(thread, base) else {
+            return;
+        };
+        let allocated = self.allocated[location.object.0 as usize];
+        if allocated.is_some_and(|(by, when)| by == thread && when >= open.begins) {
+            return;
+        }
+        let collected = open.work.get_or_insert_with(|| Collected {
+            thread,
+            sets: Vec::new(),
+        });
+        let known = collected.sets.iter().position(|(known, _)| *known == set);
+        let known = known.unwrap_or_else(|| {
+            collected.sets.push((set, Vec::new()));
+            collected.sets.len() - 1
+        });
+        let touches = &mut collected.sets[known].1;
+        if access == Access::AtomicCas {
+            touches.retain(|touch| touch.place != place || touch.manner != Manner::Read);
+        }
+        touches.push(Touch {
+            at,
+            place,
+            manner: match access {
+                Access::AtomicRmw => Manner::Both,
+                _ if access.writes() => Manner::Write,
+                _ => Manner::Read,
+            },
+            atomic: access.is_atomic(),
+            site: event.site,
+            context,
+            segment,
+            holding: self.locks.holding(thread),
+        });
+        if touches.len() >= MAX_OPEN && shorten(touches, MAX_OPEN / 2) {
+            self.shortened += 1;
+        }
+    }
+
+    fn finish(self) -> Projected<'a> {
+        let Self {
+            units,
+            mut found,
+            mut shortened,
+            ..
+        } = self;
+        units.finish(|ended| hand_out(ended, &mut found, &mut shortened));
+        Projected {
+            order: self.order,
+            instances: self.instances,
+            locks: self.locks,
+            shortened,
+        }
+    }
+}
+
+/// Leaves out accesses that others stand for, and then those beyond `most`. Returns whether
+/// there were any of the latter.
+fn shorten(touches: &mut Vec<Touch>, most: usize) -> bool {
+    let key = |touch: &Touch| (touch.site, touch.context, touch.place, touch.manner);
+    let mut counts: HashMap<_, usize> = HashMap::new();
+    for touch in touches.iter() {
+        *counts.entry(key(touch)).or_default() += 1;
+    }
+    let mut seen: HashMap<_, usize> = HashMap::new();
+    touches.retain(|touch| {
+        let (seen, count) = (seen.entry(key(touch)).or_default(), counts[&key(touch)]);
+        *seen += 1;
+        *seen <= FIRST_AND_LAST || *seen + FIRST_AND_LAST > count
+    });
+    let is_long = touches.len() > most;
+    touches.truncate(most);
+    is_long
+}
+
+fn hand_out(ended: Ended<Collected>, found: &mut impl FnMut(Work), shortened: &mut u64) {
+    let collected = ended.work;
+    for (set, mut touches) in collected.sets {
+        if touches.len() > MAX_TOUCHES && shorten(&mut touches, MAX_TOUCHES) {
+            *shortened += 1;
+        }
+        found(Work {
+            set,
+            thread: collected.thread,
+            function: ended.function,
+            touches,
+            acquired: ended.acquired.clone(),
+        });
+    }
+}
