@@ -13,6 +13,7 @@ pub mod happens_before;
 pub mod instances;
 pub mod leaves;
 pub mod locks;
+pub mod monitor;
 pub mod patterns;
 pub mod predict;
 pub mod projection;
