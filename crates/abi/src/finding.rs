@@ -78,7 +78,7 @@ pub struct FindingHeader {
     pub points: u64,
     /// Trace hash up to the finding.
     pub hash: u64,
-    /// Kind-specific: signal number, exit code, address of the race.
+    /// Kind-specific: signal number, exit code, address of the race, last point that got on.
     pub detail: [u64; 2],
 }
 

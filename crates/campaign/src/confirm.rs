@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use raddle_abi::finding::Kind;
 use raddle_abi::plan::{Decision, Granularity, Switch, ThreadAnchor};
 use raddle_abi::record::RawEvent;
 use raddle_abi::site::Operation;
@@ -218,9 +219,14 @@ impl Confirmation<'_> {
         raw: &RawFinding,
         bound: u32,
     ) -> Option<Failing> {
+        // Executions without the finding do not go round for as long as a livelock does.
+        let points = match raw.kind {
+            Kind::Livelock => raw.detail[0],
+            _ => raw.points,
+        };
         let plan = PlanRequest {
             strategy: format!("exhaustive({bound})"),
-            executions: (SEARCHED_POINTS / raw.points.max(1)).min(SEARCHED),
+            executions: (SEARCHED_POINTS / points.max(1)).min(SEARCHED),
             stop_at_first: true,
             ..replay_plan(request, raw, &[], false)
         };

@@ -133,7 +133,7 @@ pub fn check() {
         execution.check_at = execution.point + 1;
         return;
     }
-    report(limit);
+    report();
     host::end(End::Abandoned);
 }
 
@@ -195,7 +195,7 @@ fn everybody_is_seen_at_home() -> bool {
     })
 }
 
-fn report(limit: u64) {
+fn report() {
     let execution = &world().execution;
     let shown = || {
         execution.enabled.iter().map(|number| {
@@ -213,7 +213,7 @@ fn report(limit: u64) {
         key ^ u64::from(site).wrapping_mul(0x9e37_79b9)
     });
     let key = super::key(Kind::Livelock, key, 0);
-    let Some(mut record) = Record::begin(Kind::Livelock, key, [limit, 0]) else {
+    let Some(mut record) = Record::begin(Kind::Livelock, key, [execution.progress, 0]) else {
         return;
     };
     for (number, site, frames) in shown() {
