@@ -84,9 +84,9 @@ enum Task {
         /// Executions per test.
         #[arg(long, default_value_t = 1000)]
         executions: u64,
-        /// Seconds per crate.
-        #[arg(long, default_value_t = 600)]
-        time: u64,
+        /// Seconds per crate, instead of what subjects/manifest.toml says.
+        #[arg(long)]
+        time: Option<u64>,
         /// Write the figures into the book.
         #[arg(long)]
         write: bool,
@@ -130,7 +130,14 @@ fn main() -> ExitCode {
             executions,
             time,
             write,
-        } => subjects::run(&names, executions, time, write),
+        } => {
+            let seconds = time;
+            let budget = subjects::Budget {
+                executions,
+                seconds,
+            };
+            subjects::run(&names, budget, write)
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
