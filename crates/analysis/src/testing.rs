@@ -157,3 +157,38 @@ pub fn scene(events: &str) -> (Trace, ProgramMap) {
     }
     (trace, map)
 }
+
+/// A trace of steps, one event each: a thread, and then `+`, `s` or `-` with the place of a lock to
+/// acquire, share or release it; `R`, `W` or `A` (atomically, both) and `x` or `y`; `!` sends a
+/// message and `?` receives it. Each step has a site of its own.
+pub fn story(steps: &str) -> Trace {
+    let mut text =
+        String::from("raddle trace 2\nthread\nthread parent 1\nthread parent 1 occurrence 1\n");
+    text += "static path \"a::S\"\nstatic path \"a::L\"\n";
+    let steps: Vec<_> = steps.split_whitespace().collect();
+    for number in 1..=steps.len() {
+        text += &format!("site key {number} function \"f\" line {number}\n");
+    }
+    for (index, step) in steps.iter().enumerate() {
+        let (thread, rest) = step.split_at(1);
+        let (kind, rest) = rest.split_at(1);
+        let access = |kind: &str| {
+            let offset = if rest == "x" { 0 } else { 8 };
+            format!("access thread {thread} kind {kind} offset {offset} size 8")
+        };
+        let lock = |words: &str| format!("lock thread {thread} {words} object 1 offset {rest}");
+        let event = match kind {
+            "R" => access("read"),
+            "W" => access("write"),
+            "A" => access("atomic-rmw"),
+            "+" => lock("step acquire"),
+            "s" => lock("step acquire mode shared"),
+            "-" => lock("step release"),
+            "!" => format!("send-item thread {thread} object 1"),
+            "?" => format!("receive-item thread {thread} object 1"),
+            _ => panic!("`{step}` is no step"),
+        };
+        text += &format!("{event} site {}\n", index + 1);
+    }
+    text::parse(&(text + "end\n")).expect("a trace")
+}
