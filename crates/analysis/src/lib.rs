@@ -17,6 +17,7 @@ pub mod lock_pattern;
 pub mod locks;
 pub mod monitor;
 pub mod patterns;
+pub mod plan;
 pub mod predict;
 pub mod projection;
 pub mod race;
