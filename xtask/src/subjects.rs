@@ -29,7 +29,8 @@ struct Subject {
     /// Seconds that its suite takes until every test has been explored a while.
     #[serde(default = "Subject::seconds")]
     seconds: u64,
-    /// Findings that were looked at and are right, as kind and test: the remark explains them.
+    /// Findings that were looked at and are right, as kind and some words of them: the remark explains
+    /// them.
     #[serde(default)]
     explained: Vec<String>,
     /// Features and tests to choose, as cargo's flags; everything without any.
@@ -98,9 +99,8 @@ impl Figures {
     fn is_explained(&self, subject: &Subject) -> bool {
         self.findings.iter().all(|finding| {
             subject.explained.iter().any(|explained| {
-                let (kind, test) = explained.split_once(' ').unwrap_or_default();
-                finding.starts_with(&format!("{kind}-"))
-                    && finding.contains(&format!(" in {test}:"))
+                let (kind, words) = explained.split_once(' ').unwrap_or_default();
+                finding.starts_with(&format!("{kind}-")) && finding.contains(words)
             })
         })
     }
