@@ -13,6 +13,7 @@ mod determinism;
 mod directed;
 mod exhaustive;
 mod findings;
+mod orders;
 mod regressions;
 mod replay;
 mod selection;

@@ -67,6 +67,9 @@ pub struct Execution {
     pub steps: Vec<u32>,
     /// Threads that have not ended.
     pub alive: usize,
+    /// The running thread has done nothing since it was picked: what it did last lies behind
+    /// it, and its next operation before its next point.
+    pub just_picked: bool,
     /// Scheduling points passed.
     pub point: u64,
     /// Switches made.
@@ -129,6 +132,7 @@ impl Execution {
             pending: Vec::new(),
             steps: Vec::new(),
             alive: 0,
+            just_picked: false,
             point: 0,
             switches: 0,
             hash: 0,
@@ -167,6 +171,7 @@ impl Execution {
             pending,
             steps,
             alive,
+            just_picked: _,
             point: _,
             switches: _,
             hash: _,
@@ -202,6 +207,7 @@ impl Execution {
         refill(&mut self.pending, pending);
         refill(&mut self.steps, steps);
         self.alive = *alive;
+        self.just_picked = false;
         self.point = 0;
         self.switches = 0;
         self.hash = 0;
@@ -254,6 +260,7 @@ impl Execution {
     /// Something has changed: whoever waits for a change may go on.
     #[inline(always)]
     pub fn changed(&mut self) {
+        self.just_picked = false;
         self.progress = self.point;
         self.looked = false;
         self.yields = 0;

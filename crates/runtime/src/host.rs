@@ -318,6 +318,7 @@ fn prepare(mode: Reexecution, seed: u64, length: u64) {
     if let Some(strategy) = &mut world.orders.strategy {
         strategy.begin(seed, length);
         world.orders.site_keys = strategy.needs_site_keys();
+        world.orders.every_operation = strategy.needs_operations();
     }
     for number in 1..world.execution.threads.len() {
         let parent = usize::from(world.execution.threads[number].parent);

@@ -18,6 +18,8 @@ pub struct Orders {
     pub strategy: Option<Box<dyn Strategy>>,
     /// Whether the strategy reads site keys, in the execution under way.
     pub site_keys: bool,
+    /// Whether the strategy is asked before every operation, in the execution under way.
+    pub every_operation: bool,
     /// Points after which an execution goes on fairly.
     pub max_points: u64,
     /// Detect data races.
@@ -62,6 +64,7 @@ impl Orders {
         Self {
             strategy: None,
             site_keys: false,
+            every_operation: false,
             max_points: u64::MAX,
             race: false,
             heap: false,

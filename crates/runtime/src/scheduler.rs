@@ -27,8 +27,39 @@ pub fn point(operation: Operation, write: bool, address: usize, site: SiteId) {
     step(operation, write, address, site, false);
 }
 
-/// The running thread gives way to others.
+/// A scheduling point behind an operation of the running thread, which does nothing more before
+/// its next point. The strategy is always asked here: a loop of nothing else lets others run.
+pub fn point_behind(operation: Operation, address: usize, site: SiteId) {
+    let steps = steps_of_running();
+    world().execution.just_picked = false;
+    step(operation, true, address, site, false);
+    done_nothing_since(steps);
+}
+
+/// The running thread gives way to others, and does nothing more before its next point.
 pub fn yield_now(site: SiteId) {
+    let steps = steps_of_running();
+    point_of_spinning(site);
+    done_nothing_since(steps);
+}
+
+/// How often the running thread was picked.
+pub fn steps_of_running() -> u32 {
+    let execution = &world().execution;
+    execution.steps[execution.current]
+}
+
+/// The running thread, which had been picked `steps` times when it came here, is about to go
+/// on to its next operation. The strategy need not be asked again there: between being picked
+/// and that operation it does nothing that others could see, so that whoever runs before the
+/// operation could have run before the pick. A signal handler may have run in between.
+pub fn done_nothing_since(steps: u32) {
+    let execution = &mut world().execution;
+    execution.just_picked = execution.steps[execution.current] == steps + 1;
+}
+
+/// A scheduling point before an operation of the running thread, at which others go first.
+pub fn point_of_spinning(site: SiteId) {
     let execution = &mut world().execution;
     execution.yields += 1;
     // Everybody who can run has been spinning for long, so that time passes. Not sooner: a
@@ -45,6 +76,7 @@ fn step(operation: Operation, write: bool, address: usize, site: SiteId, yielded
     let world = world();
     let execution = &mut world.execution;
     let current = execution.current;
+    let just_picked = core::mem::take(&mut execution.just_picked);
     execution.pending[current] = Pending {
         operation,
         write,
@@ -67,7 +99,8 @@ fn step(operation: Operation, write: bool, address: usize, site: SiteId, yielded
         }
         return;
     }
-    if execution.enabled.len() == 1 && !world.orders.site_keys {
+    let is_alone = execution.enabled.len() == 1 && !world.orders.site_keys;
+    if is_alone || just_picked && !yielded && !world.orders.every_operation {
         count_point();
         world.execution.steps[current] += 1;
         record::pick(current, site);
@@ -209,7 +242,11 @@ pub fn block(wait: Wait) -> bool {
         site_key: site_key(wait.site),
     };
     record::event(wait.operation, wait.object as u64, 0, 0, 0, wait.site);
+    let steps = execution.steps[current];
     run_others();
+    if wait.ends_quietly {
+        done_nothing_since(steps);
+    }
     let thread = &mut world().execution.threads[current];
     thread.wait = Wait::NONE;
     thread.timed_out
@@ -230,6 +267,7 @@ pub fn run_others() {
         host::end(deadlock::everybody_waits());
     }
     let world = world();
+    world.execution.just_picked = false;
     if world.running {
         pick_and_switch(false);
     } else {

@@ -32,6 +32,8 @@ pub struct Wait {
     pub since: u64,
     /// Where it waits.
     pub site: SiteId,
+    /// Whether the thread does nothing when the wait is over before its next point.
+    pub ends_quietly: bool,
 }
 
 impl Wait {
@@ -44,6 +46,7 @@ impl Wait {
         sequence: 0,
         since: 0,
         site: 0,
+        ends_quietly: false,
     };
 }
 

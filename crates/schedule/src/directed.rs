@@ -322,6 +322,10 @@ impl Strategy for Directed {
     fn needs_site_keys(&self) -> bool {
         !self.events.is_empty() || self.base.needs_site_keys()
     }
+
+    fn needs_operations(&self) -> bool {
+        !self.events.is_empty() || self.base.needs_operations()
+    }
 }
 
 #[cfg(test)]

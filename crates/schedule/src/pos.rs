@@ -95,6 +95,10 @@ impl Strategy for Pos {
         }
         best
     }
+
+    fn needs_operations(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

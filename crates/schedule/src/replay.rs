@@ -103,6 +103,11 @@ impl Strategy for Replay {
     fn needs_site_keys(&self) -> bool {
         !self.passes.is_empty() || !self.threads.is_empty()
     }
+
+    fn needs_operations(&self) -> bool {
+        // Whoever made the decisions may have been asked everywhere.
+        true
+    }
 }
 
 #[cfg(test)]

@@ -173,7 +173,8 @@ pub enum Search {
 /// Picks the thread to run next. One strategy serves many executions, one after the other.
 ///
 /// The runtime calls [`Strategy::pick`] at every scheduling point, also when the current thread
-/// blocks or ends. It may leave out those where only one thread can run.
+/// blocks or ends. It may leave out those where only one thread can run, and those where the
+/// current thread has done nothing since it was picked.
 pub trait Strategy {
     /// An execution begins, with thread 0. Everything that follows depends on `seed`, `length`
     /// (the estimated number of points) and the views only.
@@ -242,5 +243,13 @@ pub trait Strategy {
     /// [`Strategy::pick`] be called where only one thread can run.
     fn needs_site_keys(&self) -> bool {
         false
+    }
+
+    /// Whether, in the execution that has begun, [`Strategy::pick`] must be called before every
+    /// operation, also where the current thread has done nothing since it was picked. Whoever
+    /// could be picked there could have been picked before, so that who does not look at
+    /// operations, but only at who runs, loses nothing.
+    fn needs_operations(&self) -> bool {
+        self.needs_site_keys()
     }
 }

@@ -87,12 +87,27 @@ impl Strategy for Turns {
         let strategy = self.strategies.get(self.turn);
         strategy.is_some_and(|strategy| strategy.needs_site_keys())
     }
+
+    fn needs_operations(&self) -> bool {
+        let strategy = self.strategies.get(self.turn);
+        strategy.is_some_and(|strategy| strategy.needs_operations())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::list::parse;
     use crate::simulator::{Op, run};
+
+    #[test]
+    fn who_sees_operations_is_asked_before_each_when_it_is_its_turn() {
+        let mut strategy = parse("random+pos+pct(3)+replay").unwrap();
+        let needs = [0, 1, 2, 3].map(|seed| {
+            strategy.begin(seed, 0);
+            strategy.needs_operations()
+        });
+        assert_eq!(needs, [false, true, false, true]);
+    }
 
     #[test]
     fn the_seed_decides_whose_turn_it_is() {

@@ -37,8 +37,11 @@ const QUIET_FILES: &[&str] = &[
 
 /// Functions of std whose operations are no scheduling points either, by the beginning of their
 /// paths. Those that spin for a while before they block: a thread that is going to block
-/// blocks at once. And the books about panics and poisoning that every lock looks into.
+/// blocks at once. The look at the futex before the system call, which looks again, with the
+/// same result if the value has changed: it is there to save the call. And the books about
+/// panics and poisoning that every lock looks into.
 const QUIET_FUNCTIONS: &[&str] = &[
+    "std::sys::pal::unix::futex::futex_wait",
     "std::sys::sync::mutex::futex::Mutex::spin",
     "std::sys::sync::rwlock::futex::RwLock::spin_",
     "std::panicking::panic_count::",

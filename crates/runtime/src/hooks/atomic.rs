@@ -48,7 +48,7 @@ fn sync_point(operation: Operation, write: bool, address: usize, site: *const Si
         return;
     }
     if thread.spin.spins(id(site), address) {
-        scheduler::yield_now(id(site));
+        scheduler::point_of_spinning(id(site));
     } else {
         scheduler::point(operation, write, address, id(site));
     }

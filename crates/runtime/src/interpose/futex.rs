@@ -138,6 +138,7 @@ fn outcome(woken: cancel::Woken) -> isize {
 
 fn wait(address: usize, expected: u32, deadline: u64, bits: u32, site: SiteId) -> isize {
     scheduler::point(Operation::FutexWait, false, address, site);
+    object::look_at(address, Operation::AtomicLoad, site);
     if *word(address, 0) != expected {
         return error(EAGAIN);
     }
@@ -147,13 +148,14 @@ fn wait(address: usize, expected: u32, deadline: u64, bits: u32, site: SiteId) -
         bits,
         deadline,
         site,
+        ends_quietly: true,
         ..Wait::NONE
     }))
 }
 
 fn wake(address: usize, count: u32, bits: u32, site: SiteId) -> isize {
     let woken = notify(address, count, bits, site);
-    scheduler::point(Operation::FutexWake, true, address, site);
+    scheduler::point_behind(Operation::FutexWake, address, site);
     woken as isize
 }
 
@@ -165,7 +167,7 @@ fn requeue(from: usize, wakes: u32, to: usize, moves: u32, site: SiteId) -> isiz
         execution.dequeue(*number);
         execution.enqueue(*number, to);
     }
-    scheduler::point(Operation::FutexWake, true, from, site);
+    scheduler::point_behind(Operation::FutexWake, from, site);
     woken as isize + moved.len() as isize
 }
 
@@ -203,7 +205,7 @@ fn wake_op(arguments: [usize; 6], site: SiteId) -> isize {
     if holds {
         woken += notify(second, second_count as u32, !0, site);
     }
-    scheduler::point(Operation::FutexWake, true, first, site);
+    scheduler::point_behind(Operation::FutexWake, first, site);
     woken as isize
 }
 
@@ -248,7 +250,7 @@ fn unlock_inheriting(address: usize, site: SiteId) -> isize {
     let woken = scheduler::wake_waiters(Operation::LockWant, address, u32::MAX, !0);
     *word(address, 0) = if woken > 1 { WAITERS } else { 0 };
     world().execution.changed();
-    scheduler::point(Operation::LockRelease, true, address, site);
+    scheduler::point_behind(Operation::LockRelease, address, site);
     0
 }
 
@@ -282,6 +284,7 @@ pub fn wait_for_any(arguments: [usize; 6]) -> isize {
         object: first,
         deadline: absolute(clock as i32, timeout),
         site,
+        ends_quietly: true,
         ..Wait::NONE
     });
     match outcome(woken) {

@@ -68,11 +68,16 @@ fn is_watched() -> bool {
     world.running && world.orders.race && world.execution.threads[current].entered
 }
 
+/// The running thread is about to read a word that has to exist.
+pub fn look_at(object: usize, operation: Operation, site: SiteId) {
+    if heap::is_on() && !heap::may_touch(object, 4) {
+        heap::touched(operation, object, 4, site);
+    }
+}
+
 /// The running thread is about to change an object, as an atomic operation would.
 pub fn touch(object: usize, site: SiteId) {
-    if heap::is_on() && !heap::may_touch(object, 4) {
-        heap::touched(Operation::AtomicRmw, object, 4, site);
-    }
+    look_at(object, Operation::AtomicRmw, site);
     if is_watched() {
         race::access(object, 4, access::ATOMIC | access::WRITE, site);
     }

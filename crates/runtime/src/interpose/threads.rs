@@ -105,13 +105,14 @@ pub unsafe extern "C" fn pthread_create(
             .threads
             .fetch_max(alive, Ordering::Relaxed);
         record::event(Operation::Spawn, number as u64, 0, 0, 0, site);
-        scheduler::point(Operation::Spawn, true, 0, site);
+        scheduler::point_behind(Operation::Spawn, 0, site);
     }
     0
 }
 
 extern "C" fn run_thread(number: usize) -> ! {
     record::event(Operation::Start, number as u64, 0, 0, 0, 0);
+    scheduler::done_nothing_since(0);
     let thread = &world().execution.threads[number];
     let (start, argument) = (thread.start, thread.argument);
     // SAFETY: the program's start routine.
