@@ -31,6 +31,18 @@ impl Fixture {
         Self::copy_of(&repository().join("examples").join(name))
     }
 
+    /// Names of the crates in `examples/` in which something has to be found, in order.
+    pub fn examples() -> Vec<String> {
+        let entries = fs::read_dir(repository().join("examples")).expect("there are examples");
+        let paths = entries.map(|entry| entry.expect("an entry can be read").path());
+        let with_bugs = paths.filter(|path| path.join("expect.toml").is_file());
+        let mut names: Vec<String> = with_bugs
+            .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+            .collect();
+        names.sort();
+        names
+    }
+
     /// A crate of `tests/fixtures/`.
     pub fn special(name: &str) -> Self {
         Self::copy_of(&repository().join("tests/fixtures").join(name))

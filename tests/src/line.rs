@@ -72,7 +72,6 @@ pub struct FindingLine {
     /// Executions until it was seen.
     pub executions: u64,
     /// How long its schedule is.
-    #[serde(default)]
     pub size: Size,
 }
 
@@ -119,6 +118,8 @@ pub struct TestLine {
     pub why: Option<String>,
     /// Executions.
     pub executions: u64,
+    /// Scheduling points of all of them.
+    pub points: u64,
     /// The number of preemptions up to which everything was run.
     pub exhaustive: Option<u32>,
     /// What carried its threads.

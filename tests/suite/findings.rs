@@ -77,6 +77,11 @@ fn panic_that_needs_one_preemption() {
 }
 
 #[test]
+fn crash_of_whoever_comes_second() {
+    check("aborting-guard");
+}
+
+#[test]
 fn race_on_the_stack_of_whoever_went_first_is_found_at_once() {
     let fixture = Fixture::special("shared-stack");
     let arguments = ["test", "--strategy", "serial", "--executions", "1"];

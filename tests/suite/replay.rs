@@ -14,62 +14,66 @@ fn assert_reproduced(run: &Run, times: u64) {
     assert_eq!(replay, Some((times, times, None)), "{run:#?}");
 }
 
+/// What is found replays, and its schedule is no longer than the one that it was made of: by the
+/// default strategy, and by one whose schedules are long.
 fn check(example: &str) {
     let fixture = Fixture::example(example);
-    let finding = fixture.check(&["test"], 100).finding().clone();
-    let size = finding.size;
-    assert!(size.switches <= size.found, "{size:?}");
+    for strategy in ["portfolio", "random"] {
+        let run = fixture.check(&["test", "--strategy", strategy], 100);
+        let finding = run.finding().clone();
+        assert_eq!(finding.kind, fixture.expectation().kind, "{strategy}");
+        let size = finding.size;
+        assert!(size.switches <= size.found, "{strategy}: {size:?}");
+        assert!(
+            size.preemptions <= 2,
+            "none of the examples takes more; {strategy}: {size:?}"
+        );
+        let by_id = fixture.check(&["replay", &finding.id, "--times", "100"], 100);
+        assert_reproduced(&by_id, 100);
+        let by_file = fixture.check(&["replay", &finding.schedule], 100);
+        assert_reproduced(&by_file, 1);
+    }
+}
+
+/// One test for each example, and one that says whether an example was forgotten.
+macro_rules! replays {
+    ($($test:ident: $example:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            check($example);
+        })*
+
+        #[test]
+        fn no_example_is_left_out() {
+            let mut examples = vec![$($example),*];
+            examples.sort_unstable();
+            assert_eq!(Fixture::examples(), examples);
+        }
+    };
+}
+
+replays! {
+    data_race_replays: "flag-before-data",
+    deadlock_replays: "abba-deadlock",
+    livelock_replays: "spinning-circle",
+    lost_wake_up_replays: "lost-wakeup",
+    relaxed_publication_replays: "relaxed-publication",
+    panic_replays: "lost-update",
+    crash_replays: "aborting-guard",
+    use_after_free_replays: "use-after-free",
+    double_free_replays: "double-free",
+    access_out_of_bounds_replays: "out-of-bounds",
+}
+
+#[test]
+fn a_long_schedule_becomes_a_short_one() {
+    let fixture = Fixture::example("lost-update");
+    let sizes = ["1", "2", "3", "4"].map(|seed| {
+        let arguments = ["test", "--strategy", "random", "--seed", seed];
+        fixture.check(&arguments, 100).finding().size
+    });
     assert!(
-        size.preemptions <= 2,
-        "none of the examples takes more: {size:?}"
+        sizes.iter().any(|size| size.switches < size.found),
+        "{sizes:?}"
     );
-    let by_id = fixture.check(&["replay", &finding.id, "--times", "100"], 100);
-    assert_reproduced(&by_id, 100);
-    let by_file = fixture.check(&["replay", &finding.schedule], 100);
-    assert_reproduced(&by_file, 1);
-}
-
-#[test]
-fn data_race_replays() {
-    check("flag-before-data");
-}
-
-#[test]
-fn deadlock_replays() {
-    check("abba-deadlock");
-}
-
-#[test]
-fn livelock_replays() {
-    check("spinning-circle");
-}
-
-#[test]
-fn lost_wake_up_replays() {
-    check("lost-wakeup");
-}
-
-#[test]
-fn relaxed_publication_replays() {
-    check("relaxed-publication");
-}
-
-#[test]
-fn panic_replays() {
-    check("lost-update");
-}
-
-#[test]
-fn use_after_free_replays() {
-    check("use-after-free");
-}
-
-#[test]
-fn double_free_replays() {
-    check("double-free");
-}
-
-#[test]
-fn access_out_of_bounds_replays() {
-    check("out-of-bounds");
 }
