@@ -24,6 +24,17 @@ pub(super) struct Sites<'c> {
     pub(super) count: u64,
 }
 
+/// What gets a record of its own.
+struct Place<'a, 'c> {
+    function: &'a Rc<Frame>,
+    location: Option<Location<'c>>,
+    operation: Operation,
+    /// Beside those that follow from the location.
+    flags: u16,
+    /// Of a function's entry: the types of what it gets.
+    types: Option<&'a str>,
+}
+
 /// Where a record's fields come from.
 struct Record<'a, 'c> {
     key: u64,
@@ -66,10 +77,14 @@ impl<'c> Sites<'c> {
         location: Option<Location<'c>>,
         operation: Operation,
     ) -> Value<'c> {
-        let extra = (0, None);
-        self.record(
-            context, module, frames, function, location, operation, extra,
-        )
+        let place = Place {
+            function,
+            location,
+            operation,
+            flags: 0,
+            types: None,
+        };
+        self.record(context, module, frames, &place)
     }
 
     /// The record of a function's entry, with the types of what it gets.
@@ -80,35 +95,34 @@ impl<'c> Sites<'c> {
         frames: &mut Frames<'c>,
         location: Location<'c>,
         types: &str,
-        extra_flags: u16,
+        flags: u16,
     ) -> Value<'c> {
         let Some(frame) = frames.frame_at(location) else {
             return context.pointer().zero();
         };
-        let extra = (extra_flags, Some(types));
-        let location = Some(location);
-        self.record(
-            context,
-            module,
-            frames,
-            &frame,
-            location,
-            Operation::Enter,
-            extra,
-        )
+        let place = Place {
+            function: &frame,
+            location: Some(location),
+            operation: Operation::Enter,
+            flags,
+            types: Some(types),
+        };
+        self.record(context, module, frames, &place)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a record is made of many things")]
     fn record(
         &mut self,
         context: &'c Context,
         module: &Module<'c>,
         frames: &mut Frames<'c>,
-        function: &Rc<Frame>,
-        location: Option<Location<'c>>,
-        operation: Operation,
-        (extra_flags, types): (u16, Option<&str>),
+        place: &Place<'_, 'c>,
     ) -> Value<'c> {
+        let Place {
+            function,
+            location,
+            operation,
+            ..
+        } = *place;
         let chain = location
             .map(|location| frames.chain(location))
             .unwrap_or_default();
@@ -144,10 +158,10 @@ impl<'c> Sites<'c> {
             line: location.map_or(0, Location::line),
             column: location.map_or(0, Location::column),
             operation,
-            flags: extra_flags
+            flags: place.flags
                 | if is_std { flags::STD } else { 0 }
                 | if is_quiet { flags::QUIET } else { 0 },
-            types,
+            types: place.types,
         };
         self.emit(context, module, &record)
     }

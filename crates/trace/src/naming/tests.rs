@@ -59,6 +59,34 @@ fn raw(thread: u16, operation: Operation, site: SiteId, address: u64, value: u64
     }
 }
 
+/// The trace that events with these stacks become.
+fn named(events: Vec<RawEvent>, stacks: &[u64]) -> Trace {
+    let recording = RawRecording {
+        events,
+        stacks: stacks.to_vec(),
+        ..RawRecording::default()
+    };
+    name(&recording, &Fake, "", "")
+}
+
+fn check(events: Vec<RawEvent>, expected: &str) {
+    let text = text::write(&named(events, &[]));
+    let lines: Vec<_> = text
+        .lines()
+        .filter(|line| {
+            !["raddle", "build", "test", "site ", "end"]
+                .iter()
+                .any(|word| line.starts_with(word))
+        })
+        .collect();
+    let expected: Vec<_> = expected
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    assert_eq!(lines, expected);
+}
+
 #[test]
 fn entries_say_what_methods_are_called_on_and_what_they_get() {
     check(
@@ -111,12 +139,7 @@ fn blocks_are_named_by_the_innermost_function_outside_of_std_and_its_callers() {
         let event = raw(0, Operation::Alloc, 1, address, 8);
         events.push(RawEvent { stack, ..event });
     }
-    let recording = RawRecording {
-        events,
-        stacks: vec![3, 1, 50, 60, 2, 2, 70],
-        ..RawRecording::default()
-    };
-    let objects = name(&recording, &Fake, "", "").objects;
+    let objects = named(events, &[3, 1, 50, 60, 2, 2, 70]).objects;
     let names: Vec<_> = objects
         .iter()
         .map(|object| match object {
@@ -146,22 +169,19 @@ fn memory_on_a_stack_is_named_by_its_frame() {
         stack: 1,
         ..raw(0, Operation::Frame, 0, 0x8040, 0)
     };
-    let recording = RawRecording {
-        events: vec![
-            frame,
-            raw(0, Operation::Write, 1, 0x8010, 1),
-            // Elsewhere in the function, where a call has moved the frame's lower end.
-            RawEvent {
-                len: 0x50,
-                stack: 4,
-                ..frame
-            },
-            raw(0, Operation::Read, 1, 0x8018, 1),
-        ],
-        stacks: vec![2, 20, 30, 2, 21, 30],
-        ..RawRecording::default()
+    // Elsewhere in the function, where a call has moved the frame's lower end.
+    let moved = RawEvent {
+        len: 0x50,
+        stack: 4,
+        ..frame
     };
-    let trace = name(&recording, &Fake, "", "");
+    let events = vec![
+        frame,
+        raw(0, Operation::Write, 1, 0x8010, 1),
+        moved,
+        raw(0, Operation::Read, 1, 0x8018, 1),
+    ];
+    let trace = named(events, &[2, 20, 30, 2, 21, 30]);
     let stack = trace.objects.first().expect("the frame");
     assert!(
         matches!(stack, ObjectName::Stack { function, .. } if function == "f2"),
@@ -177,28 +197,6 @@ fn memory_on_a_stack_is_named_by_its_frame() {
         })
         .collect();
     assert_eq!(places, [(0, 0x10), (0, 0x18)]);
-}
-
-fn check(events: Vec<RawEvent>, expected: &str) {
-    let recording = RawRecording {
-        events,
-        ..RawRecording::default()
-    };
-    let text = text::write(&name(&recording, &Fake, "", ""));
-    let lines: Vec<_> = text
-        .lines()
-        .filter(|line| {
-            !["raddle", "build", "test", "site ", "end"]
-                .iter()
-                .any(|word| line.starts_with(word))
-        })
-        .collect();
-    let expected: Vec<_> = expected
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    assert_eq!(lines, expected);
 }
 
 #[test]
@@ -275,11 +273,7 @@ fn odd_recordings_are_survived() {
         odd.operation = operation;
         events.push(odd);
     }
-    let recording = RawRecording {
-        events,
-        ..RawRecording::default()
-    };
-    let trace = name(&recording, &Fake, "b", "t");
+    let trace = named(events, &[]);
     // What nobody sent is not received; arguments without types and frames tell nothing.
     assert_eq!(trace.events.len(), 38);
     assert_eq!(text::parse(&text::write(&trace)), Ok(trace));
