@@ -20,3 +20,4 @@ mod selection;
 mod set_up;
 mod survival;
 mod traces;
+mod turns;

@@ -31,6 +31,10 @@ pub const FINDINGS_SIZE: usize = 64 << 20;
 pub const OUTPUT_OFFSET: usize = 128 << 20;
 /// Bytes for output; more is dropped and counted.
 pub const OUTPUT_SIZE: usize = 1 << 20;
+/// Offset of what the strategy has learnt, in words that it alone understands.
+pub const EXPERIENCE_OFFSET: usize = OUTPUT_OFFSET + OUTPUT_SIZE;
+/// Words for that.
+pub const EXPERIENCE_WORDS: usize = (EVENTS_OFFSET - EXPERIENCE_OFFSET) / size_of::<u64>();
 /// Offset of recorded events.
 pub const EVENTS_OFFSET: usize = 256 << 20;
 /// Bytes for events.
@@ -129,6 +133,12 @@ pub struct Control {
     pub search_progress: AtomicU32,
     /// How many decisions of the execution under way made a thread wait that could go on.
     pub preemptions: AtomicU32,
+    /// Set by the tool with a plan: 1 if it wants what the strategy has learnt, at its end.
+    pub keeps_experience: AtomicU32,
+    /// Words of the experience area. Written by the tool with a plan, for a strategy that has
+    /// to take in what one of an earlier worker has learnt; by the worker at the end of a plan
+    /// that asks for it, 0 if they do not fit.
+    pub experience: AtomicU64,
 }
 
 /// Values of [`Control::searched`]; any other is 1 + the number of preemptions up to which

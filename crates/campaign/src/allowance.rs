@@ -30,6 +30,8 @@ pub(crate) struct Allowance<'a> {
     /// Until when the test must have explored anything, else it is postponed.
     patience_ends: Option<Instant>,
     has_explored: Cell<bool>,
+    /// Whether it has done so in this turn.
+    has_run: Cell<bool>,
     is_postponed: Cell<bool>,
 }
 
@@ -42,6 +44,7 @@ impl<'a> Allowance<'a> {
         let jobs = session.options.jobs.max(1);
         let rounds = u32::try_from(waiting.div_ceil(jobs).max(1)).unwrap_or(u32::MAX);
         let share = (session.time_left() / rounds).max(LEAST);
+        let longest = session.options.turn.unwrap_or(Duration::MAX);
         let patience = (course.patience * 2).max(share / FIRST_PART).max(LEAST);
         course.patience = patience;
         let has_others = waiting > jobs;
@@ -51,9 +54,10 @@ impl<'a> Allowance<'a> {
         };
         Self {
             session,
-            share_ends: now + share,
+            share_ends: now + share.min(longest),
             patience_ends: has_others.then(|| now + patience),
             has_explored: Cell::new(false),
+            has_run: Cell::new(false),
             is_postponed: Cell::new(false),
         }
     }
@@ -61,6 +65,11 @@ impl<'a> Allowance<'a> {
     /// Says that the test has explored something.
     pub fn explored(&self) {
         self.has_explored.set(true);
+    }
+
+    /// Says that a plan of the turn has ended: no turn passes without one.
+    pub fn ran(&self) {
+        self.has_run.set(true);
     }
 
     /// Whether the test has explored something.
@@ -75,7 +84,8 @@ impl<'a> Allowance<'a> {
 
     /// Whether no other plan may begin.
     pub fn is_over(&self) -> bool {
-        let share_is_over = self.has_explored.get() && Instant::now() > self.share_ends;
+        let has_done_something = self.has_explored.get() && self.has_run.get();
+        let share_is_over = has_done_something && Instant::now() > self.share_ends;
         share_is_over || self.patience() != Patience::Long
     }
 
@@ -135,6 +145,8 @@ mod tests {
             second.explored();
             assert!(!second.is_over());
             std::thread::sleep(LEAST);
+            assert!(!second.is_over(), "it has done nothing yet");
+            second.ran();
             assert!(second.is_over() && !second.is_postponed());
             assert_eq!(second.patience(), Patience::Long, "its last plan goes on");
         });

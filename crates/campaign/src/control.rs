@@ -13,8 +13,8 @@ use std::time::Duration;
 use raddle_abi::ABI_VERSION;
 use raddle_abi::control::{
     CONTROL_MAGIC, CONTROL_SIZE, Control, DECISIONS_CAPACITY, DECISIONS_OFFSET, EVENTS_OFFSET,
-    EVENTS_SIZE, FINDINGS_OFFSET, FINDINGS_SIZE, OUTPUT_OFFSET, OUTPUT_SIZE, PLAN_OFFSET,
-    PLAN_SIZE, STACKS_OFFSET, STACKS_SIZE,
+    EVENTS_SIZE, EXPERIENCE_OFFSET, EXPERIENCE_WORDS, FINDINGS_OFFSET, FINDINGS_SIZE,
+    OUTPUT_OFFSET, OUTPUT_SIZE, PLAN_OFFSET, PLAN_SIZE, STACKS_OFFSET, STACKS_SIZE,
 };
 use raddle_abi::plan::{Carrier, Decision};
 use raddle_abi::record::RawEvent;
@@ -105,6 +105,32 @@ impl SharedMemory {
         let number = header.plan_sequence.fetch_add(1, Ordering::Release) + 1;
         futex_wake(&header.plan_sequence);
         Ok(number)
+    }
+
+    /// Says, before a plan, whether what its strategy learns is wanted, and what it is to take in
+    /// for a beginning. The worker must be idle.
+    pub fn give_experience(&mut self, experience: Option<&[u8]>) {
+        let words = experience.map_or(0, |bytes| bytes.len() / size_of::<u64>());
+        // What does not fit cannot be ours.
+        let words = if words > EXPERIENCE_WORDS { 0 } else { words };
+        if let Some(bytes) = experience {
+            // SAFETY: that many words fit, and an idle worker does not read them.
+            unsafe {
+                let area = self.base.as_ptr().add(EXPERIENCE_OFFSET);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), area, words * size_of::<u64>());
+            }
+        }
+        let header = self.header();
+        let is_wanted = u32::from(experience.is_some());
+        header.keeps_experience.store(is_wanted, Ordering::Relaxed);
+        header.experience.store(words as u64, Ordering::Release);
+    }
+
+    /// Bytes of what the strategy has learnt; none if it has left nothing.
+    pub fn experience(&self) -> Vec<u8> {
+        let words = self.header().experience.load(Ordering::Acquire);
+        let words = usize::try_from(words).unwrap_or(0).min(EXPERIENCE_WORDS);
+        self.copy(EXPERIENCE_OFFSET, words * size_of::<u64>())
     }
 
     /// Whether the worker has finished the plan with this number.
@@ -230,6 +256,23 @@ mod tests {
             memory.decisions().len() / size_of::<Decision>(),
             DECISIONS_CAPACITY
         );
+    }
+
+    #[test]
+    fn experience_comes_back_unless_it_cannot_be_ours() {
+        let mut memory = SharedMemory::create(0, Carrier::Auto).unwrap();
+        memory.give_experience(Some(&[7; 24]));
+        assert_eq!(memory.experience(), [7; 24]);
+        memory.give_experience(None);
+        assert!(memory.experience().is_empty());
+        memory
+            .header()
+            .experience
+            .store(u64::MAX, Ordering::Relaxed);
+        let most = EXPERIENCE_WORDS * size_of::<u64>();
+        assert_eq!(memory.experience().len(), most);
+        memory.give_experience(Some(&vec![0; most + 8]));
+        assert!(memory.experience().is_empty());
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub(crate) struct Course {
     pub reexecution: Reexecution,
     /// What carries its threads.
     pub carrier: Carrier,
+    /// What the strategy has learnt, while the test has a turn.
+    pub experience: Vec<u8>,
     /// Decides how many executions the next plan has.
     pub batch: Batch,
     /// Whether exploring it further makes no sense.
@@ -71,6 +73,7 @@ impl Course {
             serial: SerialRuns::default(),
             reexecution: Reexecution::Auto,
             carrier: Carrier::Auto,
+            experience: Vec::new(),
             batch: Batch::default(),
             is_given_up: false,
             is_probed: false,
@@ -151,6 +154,12 @@ impl Course {
         self.tally.explored >= self.budget(options)
             || self.tally.findings.len() as u64 >= options.max_findings
             || self.is_searched
+    }
+
+    /// Whether there may be more to explore, now or in a run that continues this one.
+    pub fn may_go_on(&self, options: &Options) -> bool {
+        let is_enough = options.executions.is_none() && self.is_done(options);
+        self.tally.explored > 0 && !is_enough && !self.is_searched
     }
 
     /// Whether more time would mean more executions.

@@ -25,6 +25,7 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
     let strategy = test.options().strategy.clone();
     let mut reexecution = test.options().reexecution;
     let (mut stuck, mut broken) = (0, 0);
+    test.recall();
     loop {
         if test.course.tally.explored > 0 {
             test.allowance.explored();
@@ -41,7 +42,8 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
         let mut request = test.request(&strategy, size);
         request.seed = request.seed.wrapping_add(test.course.tally.explored);
         request.reexecution = reexecution;
-        let outcome = test.plan(&request)?;
+        let outcome = test.learning_plan(&request)?;
+        test.allowance.ran();
         test.course.batch.ran(&outcome);
         test.sighted(&outcome.findings, &request);
         test.course.tally.explored += outcome.executions;

@@ -31,6 +31,8 @@ pub struct Options {
     pub max_findings: u64,
     /// Time for all targets together.
     pub time: Duration,
+    /// Longest turn of a test, which ends with a plan; none to let it depend on how many wait.
+    pub turn: Option<Duration>,
     /// Worker processes at a time.
     pub jobs: usize,
     /// Where scheduling points stand.
@@ -74,6 +76,7 @@ impl Default for Options {
             executions: None,
             max_findings: u64::MAX,
             time: Duration::from_secs(300),
+            turn: None,
             jobs: 1,
             granularity: Granularity::Racy,
             races: Races::On,

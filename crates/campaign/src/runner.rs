@@ -96,6 +96,17 @@ impl<'a> ProcessRunner<'a> {
         self.worker = None;
     }
 
+    /// Runs a plan with a strategy that goes on where it was when `experience` was written, be
+    /// it in another worker, and writes what it has learnt then. A worker that breaks
+    /// leaves nothing.
+    pub fn run_learning(
+        &mut self,
+        request: &PlanRequest,
+        experience: &mut Vec<u8>,
+    ) -> Result<Outcome, RunnerError> {
+        self.execute(request, Some(experience))
+    }
+
     /// Return addresses of the last worker that the watchdog gave up, innermost first; the
     /// first is where it stood.
     pub fn stuck_at(&self) -> &[u64] {
@@ -163,12 +174,24 @@ impl<'a> ProcessRunner<'a> {
 
 impl Runner for ProcessRunner<'_> {
     fn run(&mut self, request: &PlanRequest) -> Result<Outcome, RunnerError> {
+        self.execute(request, None)
+    }
+}
+
+impl ProcessRunner<'_> {
+    fn execute(
+        &mut self,
+        request: &PlanRequest,
+        experience: Option<&mut Vec<u8>>,
+    ) -> Result<Outcome, RunnerError> {
         let plan = request.encode()?;
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => self.start()?,
         };
         let before = Counters::read(worker.memory.header());
+        let earlier = experience.as_ref().map(|bytes| bytes.as_slice());
+        worker.memory.give_experience(earlier);
         let number = worker
             .memory
             .send_plan(&plan)
@@ -196,6 +219,10 @@ impl Runner for ProcessRunner<'_> {
         let first_thread = worker.memory.header().first_thread.load(Ordering::Relaxed);
         self.first_thread = u16::try_from(first_thread).unwrap_or(0);
         let mut outcome = collect(&worker, &before, request.record);
+        let learnt = worker.memory.experience();
+        if let Some(experience) = experience.filter(|_| !learnt.is_empty()) {
+            *experience = learnt;
+        }
         match ending {
             Ending::Done => {
                 if matches!(

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use raddle_trace::finding::Finding;
 
+use crate::course::Course;
 use crate::estimate::Estimate;
 use crate::explain::stable_hash;
 use crate::store::{State, Store, TestState};
@@ -161,6 +162,32 @@ impl<'a> Session<'a> {
             .get(&state_key(target))
             .filter(|test| test.build == build)
             .cloned()
+    }
+
+    /// Stores what a test's strategy has learnt until the test has another turn, in this run or
+    /// one that continues it: tests are many, and so it is not kept in memory.
+    pub fn put_away(&self, target: &Target, course: &mut Course) {
+        let experience = std::mem::take(&mut course.experience);
+        let key = stable_hash(&state_key(target), &[]);
+        let stored = match course.may_go_on(self.options) && !experience.is_empty() {
+            true => self
+                .store
+                .save_experience(key, course.tally.explored, &experience),
+            false => self.store.remove_experience(key),
+        };
+        if let Err(error) = stored {
+            self.fail(error);
+        }
+    }
+
+    /// What a test's strategy has learnt in the executions that were explored, if that is known.
+    pub fn take_out(&self, target: &Target, course: &Course) -> Vec<u8> {
+        let key = stable_hash(&state_key(target), &[]);
+        match course.tally.explored {
+            // What lies there is another run's.
+            0 => Vec::new(),
+            explored => self.store.experience(key, explored).unwrap_or_default(),
+        }
     }
 
     /// Remembers how far a test got; `done` writes it out at once.

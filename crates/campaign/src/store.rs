@@ -4,6 +4,7 @@
 //! findings/<id>.json        a finding as it was last seen
 //! schedules/<id>.schedule   its schedule
 //! traces/<id>.trace         its recorded trace
+//! experience/<test>         what the strategy has learnt about a test that may go on
 //! state.json                how far each test of the last run got, for `--continue`
 //! last-run.json             what the last run came to
 //! ```
@@ -25,6 +26,9 @@ use crate::Error;
 /// Version of `state.json` and `last-run.json`.
 const VERSION: u32 = 1;
 
+/// Directory of what strategies have learnt.
+const EXPERIENCE: &str = "experience";
+
 /// An open results directory.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -34,7 +38,7 @@ pub struct Store {
 impl Store {
     /// Opens the directory, creating what is missing.
     pub fn open(root: &Path) -> Result<Self, Error> {
-        for part in ["findings", "schedules", "traces"] {
+        for part in ["findings", "schedules", "traces", EXPERIENCE] {
             let path = root.join(part);
             fs::create_dir_all(&path).map_err(|source| Error::Store { path, source })?;
         }
@@ -93,6 +97,39 @@ impl Store {
         let path = self.trace_path(id);
         write(&path, bytes)?;
         Ok(path)
+    }
+
+    fn experience_path(&self, test: u64) -> PathBuf {
+        self.root.join(EXPERIENCE).join(format!("{test:016x}"))
+    }
+
+    /// Stores what a strategy has learnt in the first `explored` executions of a test.
+    pub fn save_experience(&self, test: u64, explored: u64, bytes: &[u8]) -> Result<(), Error> {
+        let seal = seal(explored, bytes);
+        let content = [&seal.to_le_bytes()[..], bytes].concat();
+        write(&self.experience_path(test), &content)
+    }
+
+    /// What a strategy has learnt in exactly as many executions, if that is stored whole.
+    pub fn experience(&self, test: u64, explored: u64) -> Option<Vec<u8>> {
+        let mut content = fs::read(self.experience_path(test)).ok()?;
+        let (sealed, bytes) = content.split_first_chunk()?;
+        if u64::from_le_bytes(*sealed) != seal(explored, bytes) {
+            return None;
+        }
+        content.drain(..size_of::<u64>());
+        Some(content)
+    }
+
+    /// Forgets what a strategy has learnt about a test.
+    pub fn remove_experience(&self, test: u64) -> Result<(), Error> {
+        let path = self.experience_path(test);
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(Error::Store { path, source })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The state that the last run left, if it is there and of this version.
@@ -199,6 +236,22 @@ impl LastRun {
     }
 }
 
+/// Tells what a strategy has learnt from what it has learnt at another time, from damaged
+/// bytes, and from what another version of it wrote.
+fn seal(explored: u64, bytes: &[u8]) -> u64 {
+    let parts = [
+        env!("CARGO_PKG_VERSION").as_bytes(),
+        &explored.to_le_bytes(),
+        bytes,
+    ];
+    parts
+        .into_iter()
+        .flatten()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        })
+}
+
 /// Whether `id` cannot lead out of its directory.
 fn is_file_name(id: &str) -> bool {
     !id.is_empty() && !id.contains(['/', '\0']) && id != "." && id != ".."
@@ -291,6 +344,22 @@ mod tests {
                 }
             })
             .collect()
+    }
+
+    #[test]
+    fn experience_comes_back_whole_and_for_its_moment_or_not_at_all() {
+        let (_directory, store) = store();
+        assert_eq!(store.experience(7, 3), None);
+        store.remove_experience(7).unwrap();
+        store.save_experience(7, 3, &[1, 2, 3]).unwrap();
+        assert_eq!(store.experience(7, 3), Some(vec![1, 2, 3]));
+        assert_eq!(store.experience(7, 4), None);
+        let mut bytes = fs::read(store.experience_path(7)).unwrap();
+        bytes.pop();
+        fs::write(store.experience_path(7), bytes).unwrap();
+        assert_eq!(store.experience(7, 3), None);
+        store.remove_experience(7).unwrap();
+        assert!(!store.experience_path(7).exists());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Instant;
 use raddle_abi::control::PlanEnd;
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::{Granularity, oracles};
-use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner};
+use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner, RunnerError};
 
 use crate::allowance::Allowance;
 use crate::confirm::{Confirmation, Confirmed, build_id};
@@ -36,6 +36,7 @@ pub(crate) fn run_turn(
         explainer: None,
     }
     .run();
+    session.put_away(target, course);
     course.turns += 1;
     course.spent += start.elapsed();
     verdict
@@ -135,12 +136,21 @@ impl TestRun<'_> {
 
     /// Runs a plan and counts it. A plan that the program makes impossible is the verdict.
     pub fn plan(&mut self, request: &PlanRequest) -> Ended<Outcome> {
-        let outcome = self
-            .runner
-            .run(request)
-            .map_err(|error| Verdict::NotTestable {
-                why: verdict::of_error(&error),
-            })?;
+        let outcome = self.runner.run(request);
+        self.count(outcome)
+    }
+
+    /// The same for a plan whose strategy goes on with what it has learnt.
+    pub fn learning_plan(&mut self, request: &PlanRequest) -> Ended<Outcome> {
+        let experience = &mut self.course.experience;
+        let outcome = self.runner.run_learning(request, experience);
+        self.count(outcome)
+    }
+
+    fn count(&mut self, outcome: Result<Outcome, RunnerError>) -> Ended<Outcome> {
+        let outcome = outcome.map_err(|error| Verdict::NotTestable {
+            why: verdict::of_error(&error),
+        })?;
         self.course.count(&outcome);
         if outcome.end == PlanEnd::Stopped && !self.allowance.has_explored() {
             return Err(self.course.out_of_time(self.session));
@@ -252,6 +262,11 @@ impl TestRun<'_> {
                 session.note(target, text);
             }
         }
+    }
+
+    /// Takes up what the strategy has learnt in an earlier turn, or an earlier run.
+    pub fn recall(&mut self) {
+        self.course.experience = self.session.take_out(self.target, self.course);
     }
 
     /// Saves how far the test is.

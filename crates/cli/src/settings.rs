@@ -31,6 +31,9 @@ pub(crate) struct RunOptions {
     /// Time for the whole command, like 90s or 5m [default: 5m]
     #[arg(long, value_name = "TIME", env = "RADDLE_TIME")]
     pub time: Option<Time>,
+    /// Longest turn of a test, which ends with a plan [default: a share of the time]
+    #[arg(long, value_name = "TIME", env = "RADDLE_TURN", hide = true)]
+    pub turn: Option<Time>,
     /// Worker processes at a time [default: number of cores]
     #[arg(short, long, value_name = "N", env = "RADDLE_JOBS")]
     pub jobs: Option<Count>,
@@ -99,6 +102,7 @@ impl RunOptions {
             executions: self.executions.or(file.executions),
             max_findings: self.max_findings.or(file.max_findings),
             time: self.time.or(file.time),
+            turn: self.turn.or(file.turn),
             jobs: self.jobs.or(file.jobs),
             build_jobs: self.build_jobs.or(file.build_jobs),
             granularity: self.granularity.or(file.granularity),
@@ -127,6 +131,7 @@ impl RunOptions {
             executions: self.executions.or(default.executions),
             max_findings: self.max_findings.unwrap_or(default.max_findings),
             time: self.time.map_or(default.time, |time| time.0),
+            turn: self.turn.map(|time| time.0).or(default.turn),
             jobs: self.jobs.map_or_else(cores, |count| count.0),
             granularity: self.granularity.map_or(default.granularity, Into::into),
             races: self.races.map_or(default.races, Into::into),

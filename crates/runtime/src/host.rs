@@ -196,6 +196,10 @@ fn serve() -> ! {
         done = sequence;
         control.stage.store(stage::RUNNING, Ordering::Release);
         let plan_end = run_plan();
+        control.experience.store(0, Ordering::Relaxed);
+        if plan_end != PlanEnd::Broken {
+            orders::keep_experience();
+        }
         control.end.store(plan_end as u32, Ordering::Relaxed);
         control.done_sequence.store(done, Ordering::Release);
         let word = &raw const control.done_sequence as usize;

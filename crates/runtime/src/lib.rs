@@ -28,6 +28,7 @@ pub mod descriptors;
 pub mod donor;
 pub mod end;
 pub mod execution;
+pub mod experience;
 pub mod findings;
 pub mod global;
 pub mod heap;

@@ -1,15 +1,16 @@
 //! What a plan asks for, taken out of the shared memory.
 
-use crate::own;
 use crate::shared::shared;
 use crate::world::world;
+use crate::{experience, own};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use raddle_abi::control::{PLAN_OFFSET, searched};
+use raddle_abi::control::PLAN_OFFSET;
 use raddle_abi::plan::{EventAnchor, Granularity, Plan, Rule, Switch, ThreadAnchor, oracles};
 use raddle_schedule::Recorded;
+use raddle_schedule::rng::mix;
 use raddle_schedule::strategy::{Search, Strategy};
 
 /// What the plan asks for, unpacked.
@@ -126,7 +127,11 @@ pub fn take(plan: &Plan) {
     let strategy = match world().orders.go_on(&course) {
         Some(strategy) => strategy,
         None => match raddle_schedule::parse_recorded(&name, &recorded) {
-            Ok(strategy) => share_logs(strategy),
+            Ok(strategy) => {
+                let mut strategy = share_logs(strategy);
+                experience::take_up(&mut *strategy, course.points());
+                strategy
+            }
             Err(error) => panic!("strategy `{name}`: {error}"),
         },
     };
@@ -175,6 +180,25 @@ impl Orders {
     }
 }
 
+impl Course {
+    /// Names the set of scheduling points.
+    fn points(&self) -> u64 {
+        let keys = self.racy.iter();
+        keys.fold(0, |hash, &key| mix(hash ^ key))
+    }
+}
+
+/// Leaves what the strategy has learnt to the tool, if it wants that.
+pub fn keep_experience() {
+    let orders = &mut world().orders;
+    let points = orders.course.points();
+    if let Some(strategy) = &mut orders.strategy
+        && learns(&mut **strategy)
+    {
+        experience::keep(&mut **strategy, points);
+    }
+}
+
 /// Whether a strategy takes something from execution to execution.
 fn learns(strategy: &mut dyn Strategy) -> bool {
     let mut learns = false;
@@ -207,14 +231,9 @@ pub fn learn() -> bool {
         return false;
     };
     strategy.learn();
-    let word = match strategy.searched() {
-        None => searched::NOT_YET,
-        Some(Search::Complete { preemptions }) => preemptions + 1,
-        Some(Search::All { preemptions }) => searched::ALL | (preemptions + 1),
-        Some(Search::Partial) => searched::PARTLY,
-    };
     let control = shared().control();
-    control.searched.store(word, Ordering::Relaxed);
+    let searched = Search::word(strategy.searched());
+    control.searched.store(searched, Ordering::Relaxed);
     let progress = strategy.progress().map_or(0, |done| done + 1);
     control.search_progress.store(progress, Ordering::Relaxed);
     strategy.is_finished()

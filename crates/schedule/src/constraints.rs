@@ -5,6 +5,7 @@
 //! may have been seen. Constraints that led to a combination never seen before are kept, and
 //! changed a little to make new ones.
 
+use crate::experience::{Experience, Learnt};
 use crate::rng::{Rng, mix};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -25,7 +26,7 @@ const MOST_CONSTRAINTS: usize = 8;
 const WITHOUT: u64 = 8;
 
 /// What an execution should do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Constraint {
     /// The write and the read.
     pub pair: Pair,
@@ -46,6 +47,7 @@ pub struct Corpus {
     next: usize,
 }
 
+#[derive(Clone, Default)]
 struct Kept {
     constraints: Vec<Constraint>,
     /// How often others were made of it.
@@ -173,6 +175,34 @@ impl Corpus {
         let drawn = draws.map(|draw| self.unseen.iter().nth(draw));
         let drawn = drawn.into_iter().flatten().min_by_key(|entry| entry.1);
         drawn.map_or((0, 0), |(&pair, _)| pair)
+    }
+}
+
+impl Learnt for Constraint {
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        self.pair.pass(experience);
+        self.wanted.pass(experience);
+    }
+}
+
+impl Learnt for Kept {
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        self.constraints.pass(experience);
+        self.chosen.pass(experience);
+    }
+}
+
+impl Learnt for Corpus {
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        self.possible.pass(experience);
+        self.known = self.possible.iter().copied().collect();
+        self.unseen.pass(experience);
+        self.seen.pass(experience);
+        self.combinations.pass(experience);
+        self.kept.pass(experience);
+        self.kept.truncate(MOST_KEPT);
+        self.next.pass(experience);
+        self.next %= MOST_KEPT;
     }
 }
 

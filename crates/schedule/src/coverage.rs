@@ -4,6 +4,7 @@
 //! A class is a hash over what each thread read and wrote, and whose writes it saw. Both are
 //! kept in tables of fixed size, so that two may rarely be taken for one.
 
+use crate::experience::{Experience, Learnt};
 use crate::known::Known;
 use crate::last_writes::LastWrites;
 use crate::log::Log;
@@ -51,8 +52,14 @@ impl Coverage {
 
     /// An execution begins.
     pub fn begin(&mut self) {
-        if self.pairs.is_empty() {
-            self.pairs.resize(PAIRS / 64, 0);
+        self.pairs.resize(PAIRS / 64, 0);
+        // What an execution showed that was broken off is shown again.
+        let mut index = 0;
+        while let Some(word) = self.log.get(index) {
+            index += 1;
+            if word & CLASS == 0 {
+                *self.bits(word) &= !(1 << (word % 64));
+            }
         }
         self.log.clear();
         self.threads.clear();
@@ -76,11 +83,11 @@ impl Coverage {
             Operation::AtomicStore | Operation::VolatileWrite | Operation::Write
         );
         if !writes_only {
-            let pair = mix(u64::from(site) << 32 | u64::from(pending.site)) as usize % PAIRS;
-            let bit = 1 << (pair % 64);
-            if self.pairs[pair / 64] & bit == 0 {
-                self.pairs[pair / 64] |= bit;
-                self.log.push(pair as u64);
+            let pair = mix(u64::from(site) << 32 | u64::from(pending.site)) % PAIRS as u64;
+            let (bits, bit) = (self.bits(pair), 1 << (pair % 64));
+            if *bits & bit == 0 {
+                *bits |= bit;
+                self.log.push(pair);
             }
         }
         if pending.write {
@@ -106,18 +113,28 @@ impl Coverage {
                 news.class = self.classes.insert(Known::entry(word, 0, 0));
             } else {
                 news.pair = true;
-                if let Some(bits) = self.pairs.get_mut(word as usize / 64) {
-                    *bits |= 1 << (word % 64);
-                }
+                *self.bits(word) |= 1 << (word % 64);
             }
         }
         self.log.clear();
         news
     }
 
+    /// The word of the table in which a pair has its bit.
+    fn bits(&mut self, pair: u64) -> &mut u64 {
+        &mut self.pairs[pair as usize / 64 % (PAIRS / 64)]
+    }
+
     /// Where an execution writes down what it sees.
     pub fn log(&mut self) -> &mut Log {
         &mut self.log
+    }
+}
+
+impl Learnt for Coverage {
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        self.pairs.pass(experience);
+        self.classes.pass(experience);
     }
 }
 

@@ -2,6 +2,7 @@
 //! that can happen has been run: Musuvathi and Qadeer's iterative context bounding (PLDI 2007).
 
 use crate::exhaustive::{Exhaustive, MAX_PREEMPTIONS};
+use crate::experience::{Experience, Learnt};
 use crate::log::Log;
 use crate::strategy::{Search, Strategy, View};
 
@@ -86,6 +87,13 @@ impl Strategy for Deepening {
 
     fn progress(&self) -> Option<u32> {
         self.search.progress()
+    }
+
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        self.search.pass(experience);
+        self.bound.pass(experience);
+        self.searched.pass(experience);
+        self.is_finished.pass(experience);
     }
 
     fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {

@@ -21,6 +21,7 @@
 //! execution may run in a forked child, so what it adds is written down in a [`Log`] that the
 //! parent reads in [`Strategy::learn`].
 
+use crate::experience::{Experience, Learnt};
 use crate::known::Known;
 use crate::log::Log;
 use crate::partial_order::PartialOrder;
@@ -363,6 +364,18 @@ impl Strategy for Exhaustive {
             true => 1000,
             false => done as u32,
         })
+    }
+
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        self.bound.pass(experience);
+        self.bound = self.bound.min(MAX_PREEMPTIONS);
+        self.path.pass(experience);
+        self.open.pass(experience);
+        self.known.pass(experience);
+        self.is_finished.pass(experience);
+        self.is_partial.pass(experience);
+        self.is_bounded.pass(experience);
+        self.widths.pass(experience);
     }
 
     fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {

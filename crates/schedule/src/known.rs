@@ -1,6 +1,7 @@
 //! States that were reached, and with how many preemptions to spare: an open hash table of
 //! single words.
 
+use crate::experience::{Experience, Learnt};
 use crate::rng::mix;
 use alloc::vec::Vec;
 
@@ -81,6 +82,29 @@ impl Known {
             let place = self.place(entry);
             self.words[place] = entry;
         }
+    }
+}
+
+impl Learnt for Known {
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        let entries: Vec<u64> = match experience {
+            // Where they stand in the table does not matter.
+            Experience::Written(_) => self
+                .words
+                .iter()
+                .copied()
+                .filter(|&word| word != 0)
+                .collect(),
+            Experience::Taken(_) => {
+                *self = Self::new();
+                Vec::new()
+            }
+        };
+        experience.list(entries.into_iter(), |entry| {
+            if entry != 0 {
+                self.insert(entry);
+            }
+        });
     }
 }
 

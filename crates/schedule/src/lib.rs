@@ -17,6 +17,7 @@ mod coverage;
 mod deepening;
 mod directed;
 mod exhaustive;
+pub mod experience;
 mod known;
 mod last_writes;
 pub mod list;

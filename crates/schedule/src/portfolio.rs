@@ -12,6 +12,7 @@
 
 use crate::coverage::Coverage;
 use crate::deepening::Deepening;
+use crate::experience::{Experience, Learnt};
 use crate::log::Log;
 use crate::pct::Pct;
 use crate::pos::Pos;
@@ -172,6 +173,16 @@ impl Strategy for Portfolio {
 
     fn is_finished(&self) -> bool {
         self.executions >= LEAST && matches!(self.searched(), Some(Search::All { .. }))
+    }
+
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        self.executions.pass(experience);
+        self.coverage.pass(experience);
+        for member in &mut self.members {
+            member.reward.pass(experience);
+            member.reward = member.reward.min(ONE);
+            member.strategy.pass(experience);
+        }
     }
 
     fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {

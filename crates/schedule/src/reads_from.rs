@@ -13,6 +13,7 @@
 //! 3. Of two kept sets of constraints, the one used less is changed, instead of a power schedule.
 
 use crate::constraints::{Constraint, Corpus};
+use crate::experience::{Experience, Learnt};
 use crate::known::Known;
 use crate::last_writes::LastWrites;
 use crate::log::Log;
@@ -36,6 +37,9 @@ pub struct ReadsFrom {
     corpus: Corpus,
     /// Places that touch each object, and whether they write and read.
     places: BTreeMap<(usize, SiteId), Touch>,
+    /// Those that the execution under way has added. They count as learnt when it is over,
+    /// wherever it runs: it may be broken off and begun again.
+    fresh: BTreeMap<(usize, SiteId), Touch>,
     /// What was drawn for the execution under way.
     drawn: Vec<Constraint>,
     /// Which kept constraints that was made of.
@@ -51,7 +55,7 @@ pub struct ReadsFrom {
     picks: u32,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Touch {
     writes: bool,
     reads: bool,
@@ -98,6 +102,7 @@ impl ReadsFrom {
             log: Log::new(),
             corpus: Corpus::new(),
             places: BTreeMap::new(),
+            fresh: BTreeMap::new(),
             drawn: Vec::new(),
             origin: None,
             open: Vec::new(),
@@ -111,7 +116,9 @@ impl ReadsFrom {
     }
 
     fn can(&self, object: usize, site: SiteId, what: impl Fn(&Touch) -> bool) -> bool {
-        self.places.get(&(object, site)).is_some_and(what)
+        let place = (object, site);
+        let fresh = self.fresh.get(&place);
+        fresh.or_else(|| self.places.get(&place)).is_some_and(what)
     }
 
     /// Whether something can still be the last write: what was there before cannot.
@@ -151,8 +158,12 @@ impl ReadsFrom {
             return;
         };
         let (site, touch) = (pending.site, touch(pending));
-        if self.places.get(&(object, site)) != Some(&touch) && self.places.len() < MOST {
-            self.places.insert((object, site), touch);
+        let place = (object, site);
+        if self.places.get(&place) != Some(&touch)
+            && self.fresh.get(&place) != Some(&touch)
+            && self.places.len() + self.fresh.len() < MOST
+        {
+            self.fresh.insert(place, touch);
             let flags = u64::from(touch.writes) << 33 | u64::from(touch.reads) << 32;
             self.push(tag::PLACE, flags | u64::from(site), object as u64);
         }
@@ -231,6 +242,13 @@ impl ReadsFrom {
     }
 }
 
+impl Learnt for Touch {
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        self.writes.pass(experience);
+        self.reads.pass(experience);
+    }
+}
+
 impl Strategy for ReadsFrom {
     fn begin(&mut self, seed: u64, length: u64) {
         self.begin_watching();
@@ -243,6 +261,7 @@ impl Strategy for ReadsFrom {
     fn begin_watching(&mut self) {
         // What was seen in an execution that was broken off is seen again.
         self.log.clear();
+        self.fresh.clear();
         self.written.clear();
         self.pairs.clear();
         self.combination = 0;
@@ -290,6 +309,11 @@ impl Strategy for ReadsFrom {
         self.log.clear();
     }
 
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        self.corpus.pass(experience);
+        self.places.pass(experience);
+    }
+
     fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {
         visit(&mut self.log);
     }
@@ -303,7 +327,7 @@ impl Strategy for ReadsFrom {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulator::{Op, run};
+    use crate::simulator::{Op, row, run};
 
     /// Executions until the late load of thread 2 reads the first of thread 1's stores, on
     /// average over 50 rows.
@@ -341,16 +365,7 @@ mod tests {
             vec![Op::SpinUntil(1), Op::Lock(0), Op::Set(0), Op::Unlock(0)],
             vec![Op::Lock(0), Op::Set(1), Op::Unlock(0)],
         ];
-        let row = || {
-            let mut strategy = ReadsFrom::new();
-            let run = |seed| {
-                let run = run(&program, &mut strategy, seed, 0);
-                strategy.learn();
-                assert!(!run.stuck);
-                run
-            };
-            (0..200).map(run).collect::<Vec<_>>()
-        };
+        let row = || row(&program, &mut ReadsFrom::new(), 0..200);
         assert_eq!(row(), row());
     }
 }

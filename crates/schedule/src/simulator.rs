@@ -2,6 +2,7 @@
 
 use crate::anchor::{Passed, Spawn};
 use crate::strategy::{Pending, Strategy, View, default_pick};
+use core::ops::Range;
 use raddle_abi::plan::Decision;
 use raddle_abi::site::Operation;
 
@@ -175,6 +176,21 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
     strategy.end();
     result.memory = [&machine.memory[..], &machine.registers].concat();
     result
+}
+
+/// Estimated length of executions in a row.
+const LENGTH: u64 = 30;
+
+/// Runs a toy program with one seed after the other, and lets the strategy learn from each. None
+/// may get stuck.
+pub fn row(program: &[Vec<Op>], strategy: &mut dyn Strategy, seeds: Range<u64>) -> Vec<Run> {
+    let one = |seed| {
+        let run = run(program, strategy, seed, LENGTH);
+        assert!(!run.stuck, "seed {seed}");
+        strategy.learn();
+        run
+    };
+    seeds.map(one).collect()
 }
 
 /// Performs the next operation of `thread`; whether it yielded.

@@ -1,6 +1,8 @@
 //! What a strategy sees and decides, and the rule that applies when nothing was decided.
 
+use crate::experience::{Experience, Learnt};
 use crate::log::Log;
+use raddle_abi::control::searched;
 use raddle_abi::site::{Operation, SiteId};
 
 /// What a thread is about to do.
@@ -170,6 +172,40 @@ pub enum Search {
     Partial,
 }
 
+impl Search {
+    /// As a number, for the memory shared with the tool (see [`searched`]).
+    pub const fn word(search: Option<Self>) -> u32 {
+        match search {
+            None => searched::NOT_YET,
+            Some(Self::Complete { preemptions }) => preemptions + 1,
+            Some(Self::All { preemptions }) => searched::ALL | (preemptions + 1),
+            Some(Self::Partial) => searched::PARTLY,
+        }
+    }
+
+    /// What that number says.
+    const fn from_word(word: u32) -> Option<Self> {
+        match word {
+            searched::NOT_YET | searched::ALL => None,
+            searched::PARTLY => Some(Self::Partial),
+            word if word & searched::ALL != 0 => Some(Self::All {
+                preemptions: (word & !searched::ALL) - 1,
+            }),
+            word => Some(Self::Complete {
+                preemptions: word - 1,
+            }),
+        }
+    }
+}
+
+impl Learnt for Option<Search> {
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        let mut word = Search::word(*self);
+        word.pass(experience);
+        *self = Search::from_word(word);
+    }
+}
+
 /// Picks the thread to run next. One strategy serves many executions, one after the other.
 ///
 /// The runtime calls [`Strategy::pick`] at every scheduling point, also when the current thread
@@ -235,6 +271,10 @@ pub trait Strategy {
     fn progress(&self) -> Option<u32> {
         None
     }
+
+    /// Writes out all that it has learnt, or takes in what another one of its kind has: it then
+    /// goes on as that one would. Called between two executions.
+    fn pass(&mut self, _experience: &mut Experience<'_>) {}
 
     /// Shows each place where a strategy that learns writes down what it sees.
     fn logs(&mut self, _visit: &mut dyn FnMut(&mut Log)) {}

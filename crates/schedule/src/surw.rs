@@ -13,6 +13,7 @@
 //!    ones of a search, and ever fewer later. Until then it is a random walk. The same row of
 //!    plans gives the same executions.
 
+use crate::experience::{Experience, Learnt};
 use crate::log::Log;
 use crate::rng::Rng;
 use crate::strategy::{Pending, Strategy, View};
@@ -62,7 +63,7 @@ fn add(left: &mut Vec<u32>, thread: usize, operations: u32) {
     if left.len() <= thread {
         left.resize(thread + 1, 0);
     }
-    left[thread] += operations;
+    left[thread] = left[thread].saturating_add(operations);
 }
 
 impl Surw {
@@ -230,6 +231,12 @@ impl Strategy for Surw {
         self.executions += 1;
     }
 
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        self.executions.pass(experience);
+        self.profile.pass(experience);
+        self.parents.pass(experience);
+    }
+
     fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {
         visit(&mut self.log);
     }
@@ -244,7 +251,7 @@ impl Strategy for Surw {
 mod tests {
     use super::*;
     use crate::random::Random;
-    use crate::simulator::{Op, run};
+    use crate::simulator::{Op, row};
     use std::collections::HashMap;
 
     /// How often each order of the threads' operations on a variable was seen.
@@ -254,9 +261,7 @@ mod tests {
         seeds: u64,
     ) -> HashMap<Vec<usize>, u32> {
         let mut orders: HashMap<Vec<usize>, u32> = HashMap::new();
-        for seed in 0..seeds {
-            let run = run(program, strategy, seed, 0);
-            strategy.learn();
+        for run in row(program, strategy, 0..seeds) {
             let is_store = |&&(thread, index): &&(usize, usize)| {
                 matches!(program[thread][index], Op::Store(_))
             };
@@ -312,16 +317,7 @@ mod tests {
             vec![Op::SpinUntil(1), Op::Lock(0), Op::Set(0), Op::Unlock(0)],
             vec![Op::Lock(0), Op::Set(1), Op::Unlock(0)],
         ];
-        let row = || {
-            let mut strategy = Surw::new();
-            let run = |seed| {
-                let run = run(&program, &mut strategy, seed, 0);
-                strategy.learn();
-                assert!(!run.stuck);
-                run
-            };
-            (0..200).map(run).collect::<Vec<_>>()
-        };
+        let row = || row(&program, &mut Surw::new(), 0..200);
         assert_eq!(row(), row());
     }
 }

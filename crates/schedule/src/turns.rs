@@ -3,6 +3,7 @@
 //! The seed decides whose turn it is, and so does not depend on what ran before: the execution
 //! with seed s can be run again on its own.
 
+use crate::experience::Experience;
 use crate::log::Log;
 use crate::strategy::{Strategy, View};
 use alloc::boxed::Box;
@@ -68,6 +69,12 @@ impl Strategy for Turns {
     fn learn(&mut self) {
         if let Some(strategy) = self.strategies.get_mut(self.turn) {
             strategy.learn();
+        }
+    }
+
+    fn pass(&mut self, experience: &mut Experience<'_>) {
+        for strategy in &mut self.strategies {
+            strategy.pass(experience);
         }
     }
 

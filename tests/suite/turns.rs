@@ -1,0 +1,68 @@
+//! A test that gets several turns, each in a process of its own, is explored as if it had one.
+
+use std::collections::BTreeMap;
+
+use raddle_e2e::{Fixture, TestLine};
+
+/// So many that whoever learns has learnt something.
+const EXECUTIONS: &str = "300";
+
+/// What came of every test that was explored, by name.
+fn explored(fixture: &Fixture, code: i32, options: &[&str]) -> BTreeMap<String, TestLine> {
+    let run = fixture.check(&[&["test", "--time", "300s"], options].concat(), code);
+    let tests = run.tests().into_iter();
+    let tests = tests.filter(|test| test.verdict == "explored");
+    tests
+        .map(|test| (test.test.clone(), test.clone()))
+        .collect()
+}
+
+fn check_turns(example: &str, code: i32) {
+    let fixture = Fixture::example(example);
+    let hashes = |options: &[&str]| -> Vec<(String, u64, String)> {
+        let options = [&["--executions", EXECUTIONS], options].concat();
+        let tests = explored(&fixture, code, &options).into_iter();
+        tests
+            .map(|(name, test)| (name, test.executions, test.hash))
+            .collect()
+    };
+    let one = hashes(&["-j", "1"]);
+    assert!(!one.is_empty());
+    // A turn for each plan.
+    assert_eq!(hashes(&["-j", "1", "--turn", "1ns"]), one);
+    assert_eq!(hashes(&["-j", "3", "--turn", "1ns"]), one);
+    assert_eq!(hashes(&["-j", "3", "--turn", "20ms"]), one);
+}
+
+#[test]
+fn how_long_turns_are_makes_no_difference() {
+    check_turns("correct", 0);
+}
+
+#[test]
+fn it_makes_none_where_findings_change_what_is_explored_next() {
+    check_turns("flag-before-data", 100);
+}
+
+#[test]
+fn a_run_that_continues_another_goes_on_with_what_was_learnt() {
+    let fixture = Fixture::example("correct");
+    let serial = explored(&fixture, 0, &["--strategy", "serial", "--executions", "1"]);
+    let whole = explored(&fixture, 0, &["--executions", EXECUTIONS]);
+    explored(&fixture, 0, &["--executions", "100"]);
+    let options = ["--continue", "--executions", EXECUTIONS];
+    let continued = explored(&fixture, 0, &options);
+    assert!(continued.len() > 3 && continued.len() == whole.len());
+    for (name, test) in &continued {
+        // The serial executions before all others are made again.
+        let serial = serial[name].points / serial[name].executions * 3;
+        let executions = test.executions - 3;
+        let points = test.points - serial;
+        let whole = &whole[name];
+        assert_eq!(
+            (executions, points),
+            (whole.executions, whole.points),
+            "{name}"
+        );
+    }
+}
