@@ -13,6 +13,7 @@ use crate::session::Session;
 use crate::store::LastRun;
 use crate::test_run::run_turn;
 use crate::{Error, Event, Options, Progress, Summary, Target, TestResult, Verdict};
+use raddle_trace::results::Totals;
 
 /// Time between two progress events.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
@@ -118,16 +119,16 @@ fn summary(session: &Session<'_>, tests: Vec<TestResult>, interrupted: bool) -> 
     let found = session.found();
     let used = |rule: usize| found.ignored.values().any(|&by| by == rule);
     Summary {
-        executions: tests.iter().map(|test| test.executions).sum(),
-        points: tests.iter().map(|test| test.points).sum(),
-        cut: tests.iter().map(|test| test.cut).sum(),
-        seconds: session.seconds(),
+        totals: Totals {
+            seconds: session.seconds(),
+            interrupted,
+            ..Totals::of(&tests)
+        },
         findings: found.reported.values().cloned().collect(),
         tests,
         unused_ignores: (0..session.options.ignore.len())
             .filter(|&rule| !used(rule))
             .collect(),
-        interrupted,
     }
 }
 

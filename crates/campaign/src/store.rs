@@ -224,14 +224,14 @@ impl LastRun {
     pub fn new(summary: &crate::Summary) -> Self {
         Self {
             version: VERSION,
-            executions: summary.executions,
-            seconds: summary.seconds,
+            executions: summary.totals.executions,
+            seconds: summary.totals.seconds,
             findings: summary
                 .findings
                 .iter()
                 .map(|finding| finding.id.clone())
                 .collect(),
-            interrupted: summary.interrupted,
+            interrupted: summary.totals.interrupted,
         }
     }
 }

@@ -88,7 +88,7 @@ fn check(behaviour: &str) -> Run {
 fn a_test_without_trouble_is_explored_and_has_the_same_hash_every_time() {
     let run = check("fine");
     assert_eq!(*run.verdict(), Verdict::Explored);
-    assert_eq!(run.summary.executions, 43);
+    assert_eq!(run.summary.totals.executions, 43);
     assert!(run.summary.findings.is_empty());
     let again = check("fine");
     assert_ne!(run.summary.tests[0].hash, 0);
@@ -99,14 +99,14 @@ fn a_test_without_trouble_is_explored_and_has_the_same_hash_every_time() {
 fn a_test_of_which_all_executions_are_cut_is_explored_and_says_so() {
     let run = check("is cut");
     assert_eq!(*run.verdict(), Verdict::Explored);
-    assert_eq!((run.summary.cut, run.summary.tests[0].cut), (40, 40));
+    assert_eq!((run.summary.totals.cut, run.summary.tests[0].cut), (40, 40));
 }
 
 #[test]
 fn one_thread_is_not_explored() {
     let run = check("single");
     assert_eq!(*run.verdict(), Verdict::SingleThreaded);
-    assert_eq!(run.summary.executions, 3);
+    assert_eq!(run.summary.totals.executions, 3);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn executions_that_differ_under_the_same_schedule_get_a_note() {
 fn a_first_run_may_differ_from_all_others() {
     let run = check("differs once");
     assert_eq!(*run.verdict(), Verdict::Explored);
-    assert_eq!(run.summary.executions, 44, "one more serial run");
+    assert_eq!(run.summary.totals.executions, 44, "one more serial run");
 }
 
 #[test]
@@ -349,7 +349,11 @@ fn time_limits_the_whole_run() {
         options.time = Duration::from_secs(1);
     });
     assert_eq!(*run.verdict(), Verdict::Explored);
-    assert!(run.summary.seconds < 5.0, "{}", run.summary.seconds);
+    assert!(
+        run.summary.totals.seconds < 5.0,
+        "{}",
+        run.summary.totals.seconds
+    );
 }
 
 #[test]
@@ -371,7 +375,10 @@ fn long_tests_come_last_and_get_the_time_that_is_left() {
         }
     })
     .unwrap();
-    assert_eq!((summary.explored(), summary.single_threaded()), (6, 2));
+    assert_eq!(
+        (summary.totals.explored, summary.totals.single_threaded),
+        (6, 2)
+    );
     assert_eq!(done[6..], [0, 1], "{done:?}");
     let indices: Vec<usize> = summary.tests.iter().map(|test| test.index).collect();
     assert_eq!(indices, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -395,8 +402,8 @@ fn what_had_no_time_is_not_run() {
         done += usize::from(matches!(event, Event::TestDone(_)));
     })
     .unwrap();
-    assert_eq!((summary.not_run(), done), (4, 4));
-    assert!(summary.seconds < 5.0, "{}", summary.seconds);
+    assert_eq!((summary.totals.not_run, done), (4, 4));
+    assert!(summary.totals.seconds < 5.0, "{}", summary.totals.seconds);
     for test in &summary.tests {
         let Verdict::NotRun { why } = &test.verdict else {
             panic!("{test:?}")
@@ -411,7 +418,7 @@ fn a_stopped_run_continues_where_it_was() {
         options.executions = Some(300);
         options.time = Duration::from_millis(500);
     });
-    let explored = first.summary.executions - 3;
+    let explored = first.summary.totals.executions - 3;
     assert!(explored < 300, "{explored}");
     let options = Options {
         resume: true,
@@ -423,9 +430,9 @@ fn a_stopped_run_continues_where_it_was() {
     let stop = AtomicBool::new(false);
     let second = run(&targets, &options, &stop, &mut |_| {}).unwrap();
     // The serial runs are made again; what was explored before counts and is not repeated.
-    assert_eq!(second.executions, explored + 5 + 6);
+    assert_eq!(second.totals.executions, explored + 5 + 6);
     let third = run(&targets, &options, &stop, &mut |_| {}).unwrap();
-    assert_eq!(third.executions, second.executions);
+    assert_eq!(third.totals.executions, second.totals.executions);
 }
 
 #[test]
@@ -437,8 +444,8 @@ fn what_was_not_reached_is_not_run() {
     };
     let stop = AtomicBool::new(true);
     let summary = run(&[target("fine")], &options, &stop, &mut |_| {}).unwrap();
-    assert!(summary.interrupted);
-    assert_eq!(summary.not_run(), 1);
+    assert!(summary.totals.interrupted);
+    assert_eq!(summary.totals.not_run, 1);
 }
 
 #[test]

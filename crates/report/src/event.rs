@@ -1,7 +1,7 @@
 //! What there is to show.
 
 use raddle_trace::finding::Finding;
-use raddle_trace::results::{Note, Progress, TestResult};
+use raddle_trace::results::{Note, Progress, TestResult, Totals};
 
 /// One thing to show.
 #[derive(Clone, Debug)]
@@ -97,28 +97,12 @@ impl CheckResult {
 }
 
 /// Figures of a whole command.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Summary {
-    /// Executions in all.
-    pub executions: u64,
-    /// Scheduling points in all.
-    pub points: u64,
-    /// Executions that were cut for their length: what comes after was not explored.
-    pub cut: u64,
-    /// Wall-clock seconds.
-    pub seconds: f64,
+    /// Of all tests together.
+    pub totals: Totals,
     /// Distinct findings.
     pub findings: usize,
     /// Findings that a rule of `raddle.toml` ignores.
     pub ignored: usize,
-    /// Tests explored.
-    pub explored: usize,
-    /// Tests that never had two threads.
-    pub single_threaded: usize,
-    /// Tests that cannot be explored.
-    pub not_testable: usize,
-    /// Tests that were not reached.
-    pub not_run: usize,
-    /// Whether the user stopped it.
-    pub interrupted: bool,
 }

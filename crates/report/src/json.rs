@@ -228,17 +228,17 @@ impl<'a> Line<'a> {
 
     fn summary(summary: &Summary) -> Self {
         Self::Summary {
-            executions: summary.executions,
-            points: summary.points,
-            seconds: rounded(summary.seconds),
+            executions: summary.totals.executions,
+            points: summary.totals.points,
+            seconds: rounded(summary.totals.seconds),
             findings: summary.findings,
             ignored: summary.ignored,
-            explored: summary.explored,
-            single_threaded: summary.single_threaded,
-            not_testable: summary.not_testable,
-            not_run: summary.not_run,
-            interrupted: summary.interrupted,
-            cut: summary.cut,
+            explored: summary.totals.explored,
+            single_threaded: summary.totals.single_threaded,
+            not_testable: summary.totals.not_testable,
+            not_run: summary.totals.not_run,
+            interrupted: summary.totals.interrupted,
+            cut: summary.totals.cut,
         }
     }
 }

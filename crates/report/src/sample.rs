@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use raddle_abi::finding::Kind;
 use raddle_trace::finding::{Finding, LaneStep, Place, ScheduleSize, Stack};
+use raddle_trace::results::Totals;
 
 use crate::{
     Check, CheckResult, Event, ListedTest, Note, Progress, Replay, Summary, TestResult, Verdict,
@@ -54,17 +55,19 @@ pub(crate) fn events() -> Vec<Event> {
             text: "rustc 1.95.0".to_owned(),
         }),
         Event::Summary(Summary {
-            executions: 12_345,
-            points: 1_000_000,
-            cut: 990,
-            seconds: 1.23456,
+            totals: Totals {
+                executions: 12_345,
+                points: 1_000_000,
+                cut: 990,
+                explored: 1,
+                single_threaded: 1,
+                not_testable: 2,
+                not_run: 1,
+                seconds: 1.23456,
+                interrupted: false,
+            },
             findings: 1,
             ignored: 1,
-            explored: 1,
-            single_threaded: 1,
-            not_testable: 2,
-            not_run: 1,
-            interrupted: false,
         }),
     ]);
     events

@@ -36,6 +36,53 @@ pub struct TestResult {
     pub findings: Vec<String>,
 }
 
+/// Figures of all tests together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Executions.
+    pub executions: u64,
+    /// Scheduling points.
+    pub points: u64,
+    /// Executions that were cut for their length: what comes after was not explored.
+    pub cut: u64,
+    /// Tests explored.
+    pub explored: usize,
+    /// Tests that never had two threads.
+    pub single_threaded: usize,
+    /// Tests that cannot be explored.
+    pub not_testable: usize,
+    /// Tests that were not reached.
+    pub not_run: usize,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Whether the work was stopped from outside.
+    pub interrupted: bool,
+}
+
+impl Totals {
+    /// Of these tests; how long they took together is for the caller to say.
+    pub fn of(tests: &[TestResult]) -> Self {
+        let mut totals = Self::default();
+        for test in tests {
+            totals.executions += test.executions;
+            totals.points += test.points;
+            totals.cut += test.cut;
+            *match test.verdict {
+                Verdict::Explored => &mut totals.explored,
+                Verdict::SingleThreaded => &mut totals.single_threaded,
+                Verdict::NotTestable { .. } => &mut totals.not_testable,
+                Verdict::NotRun { .. } => &mut totals.not_run,
+            } += 1;
+        }
+        totals
+    }
+
+    /// Tests.
+    pub const fn tests(&self) -> usize {
+        self.explored + self.single_threaded + self.not_testable + self.not_run
+    }
+}
+
 /// How far a test got. Only [`Verdict::Explored`] says anything about interleavings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {

@@ -134,21 +134,13 @@ fn explore(
         console.note(unused(&options.ignore[rule]));
     }
     console.show(&Event::Summary(Summary {
-        executions: summary.executions,
-        points: summary.points,
-        cut: summary.cut,
-        seconds: summary.seconds,
+        totals: summary.totals,
         findings: summary.findings.len(),
         ignored,
-        explored: summary.explored(),
-        single_threaded: summary.single_threaded(),
-        not_testable: summary.not_testable(),
-        not_run: summary.not_run(),
-        interrupted: summary.interrupted,
     }));
     Ok(if !summary.findings.is_empty() {
         Exit::Findings
-    } else if summary.interrupted {
+    } else if summary.totals.interrupted {
         Exit::Interrupted
     } else {
         Exit::Clean

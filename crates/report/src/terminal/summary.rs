@@ -13,11 +13,11 @@ pub(super) fn text(
     verbose: bool,
     styles: &Styles,
 ) -> String {
-    let total = summary.explored + summary.single_threaded + summary.not_testable + summary.not_run;
+    let total = summary.totals.tests();
     let findings = count(summary.findings as u64, "finding");
     let style = if summary.findings > 0 {
         &styles.bad
-    } else if summary.explored == 0 {
+    } else if summary.totals.explored == 0 {
         &styles.warn
     } else {
         &styles.good
@@ -26,38 +26,41 @@ pub(super) fn text(
         "\n{} in {}, {} in {:.1} s{}\n",
         style.apply_to(findings),
         count(total as u64, "test"),
-        count(summary.executions, "execution"),
-        summary.seconds,
-        if summary.interrupted {
+        count(summary.totals.executions, "execution"),
+        summary.totals.seconds,
+        if summary.totals.interrupted {
             " (interrupted)"
         } else {
             ""
         },
     );
     text.push_str(&explored(summary));
-    if summary.cut > 0 {
+    if summary.totals.cut > 0 {
         text.push_str(&cut(summary, tests, verbose));
     }
     if summary.ignored > 0 {
         let ignored = count(summary.ignored as u64, "finding");
         text.push_str(&format!("  {ignored} ignored by raddle.toml\n"));
     }
-    if summary.single_threaded > 0 {
+    if summary.totals.single_threaded > 0 {
         text.push_str(&single_threaded(summary, tests, verbose));
     }
-    if summary.not_testable > 0 {
-        text.push_str(&format!("  {} not testable:\n", summary.not_testable));
+    if summary.totals.not_testable > 0 {
+        text.push_str(&format!(
+            "  {} not testable:\n",
+            summary.totals.not_testable
+        ));
         text.push_str(&reasons(tests, is_not_testable, true));
     }
-    if summary.not_run > 0 {
-        text.push_str(&format!("  {} not run:\n", summary.not_run));
+    if summary.totals.not_run > 0 {
+        text.push_str(&format!("  {} not run:\n", summary.totals.not_run));
         text.push_str(&reasons(tests, is_not_run, verbose));
     }
     text
 }
 
 fn explored(summary: &Summary) -> String {
-    match summary.explored {
+    match summary.totals.explored {
         0 => "  no test was explored\n".to_owned(),
         number => format!(
             "  {} explored: sequentially consistent executions only, {}\n",
@@ -77,10 +80,14 @@ fn cut(summary: &Summary, tests: &[TestResult], verbose: bool) -> String {
             format!("{} {} ({cut} of {of})", test.target, test.test)
         })
         .collect();
-    let were = if summary.cut == 1 { "was" } else { "were" };
+    let were = if summary.totals.cut == 1 {
+        "was"
+    } else {
+        "were"
+    };
     format!(
         "  {} {were} cut before the test was through; more is allowed with `--max-points`: {}\n",
-        count(summary.cut, "execution"),
+        count(summary.totals.cut, "execution"),
         listed(&names, verbose),
     )
 }
@@ -93,7 +100,7 @@ fn single_threaded(summary: &Summary, tests: &[TestResult], verbose: bool) -> St
         .collect();
     format!(
         "  {} single-threaded, with nothing to interleave: {}\n",
-        summary.single_threaded,
+        summary.totals.single_threaded,
         listed(&names, verbose),
     )
 }
