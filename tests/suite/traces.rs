@@ -94,6 +94,9 @@ fn story(records: &[Record], words: &[&str]) -> Vec<String> {
     story
 }
 
+/// What stands for objects.
+const OBJECTS: [&str; 5] = ["heap", "stack", "variable", "static", "region"];
+
 fn named(records: &[Record], keyword: &str, field: &str) -> Vec<String> {
     let named = records.iter().filter(|record| record.keyword == keyword);
     named.map(|record| record.get(field).to_owned()).collect()
@@ -124,7 +127,7 @@ fn methods_have_entries_exits_receivers_and_types() {
     // The account is one block on the heap, and one on the stack of the test.
     let objects: Vec<_> = records
         .iter()
-        .filter(|record| ["heap", "stack", "static", "region"].contains(&record.keyword.as_str()))
+        .filter(|record| OBJECTS.contains(&record.keyword.as_str()))
         .collect();
     let receivers: HashSet<_> = records
         .iter()
@@ -132,11 +135,15 @@ fn methods_have_entries_exits_receivers_and_types() {
         .map(|record| {
             let object: usize = record.get("receiver").parse().expect("a number");
             let object = objects[object - 1];
-            (object.keyword.as_str(), object.get("function"))
+            let name = match object.keyword.as_str() {
+                "variable" => object.get("name"),
+                keyword => keyword,
+            };
+            (name, object.get("function"))
         })
         .collect();
     let test = "traced::tests::methods";
-    assert_eq!(receivers, HashSet::from([("heap", test), ("stack", test)]));
+    assert_eq!(receivers, HashSet::from([("heap", test), ("copy", test)]));
 
     let types = named(&records, "type", "name");
     let typed: HashSet<_> = records

@@ -72,15 +72,18 @@ pub enum ObjectName {
         /// The innermost of them; empty if there is none.
         function: String,
     },
-    /// The frame of a function on a thread's stack; offsets count from its lowest address.
+    /// A variable in the frame of a function on a thread's stack. What no variable is known for
+    /// is the frame itself; offsets then count from its lowest address.
     Stack {
         /// The function.
         function: String,
+        /// The variable's name; empty for the frame.
+        variable: String,
         /// Hash of the functions outside of the standard library that called it, or 0.
         context: u64,
         /// Whose stack.
         thread: ThreadId,
-        /// From 0, per thread, function and context.
+        /// From 0, per thread, function, variable and context.
         occurrence: u32,
     },
     /// A static variable.

@@ -99,4 +99,5 @@ forms! {
     TYPED = "typed" [THREAD, OBJECT, OFFSET, ("type", Number), SITE];
     UNWIND = "unwind" [THREAD, SITE];
     STACK = "stack" [FUNCTION, CONTEXT, THREAD, OCCURRENCE];
+    VARIABLE = "variable" [("name", Text), FUNCTION, CONTEXT, THREAD, OCCURRENCE];
 }

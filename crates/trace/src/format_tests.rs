@@ -86,9 +86,10 @@ fn objects() -> impl Strategy<Value = ObjectName> {
                 function,
             }
         ),
-        (any::<(u64, u32)>(), threads(), function()).prop_map(
-            |((context, occurrence), thread, function)| ObjectName::Stack {
+        (any::<(u64, u32)>(), threads(), function(), function()).prop_map(
+            |((context, occurrence), thread, function, variable)| ObjectName::Stack {
                 function,
+                variable,
                 context,
                 thread,
                 occurrence,

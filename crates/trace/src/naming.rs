@@ -1,13 +1,13 @@
 //! Turns a raw recording, which names things by address, into a [`Trace`].
 //!
 //! Limits: an object that was allocated before the recording began is named by its first access
-//! ([`ObjectName::Region`](crate::event::ObjectName::Region)), eight bytes at a time. What stands on a stack is named by its frame
-//! and not by its variable; two activations of a function in the same place and context, one
-//! after the other, share their frame.
+//! ([`ObjectName::Region`](crate::event::ObjectName::Region)), eight bytes at a time. What stands on a stack is named by its variable
+//! where that is known, else by its frame; two activations of a function in the same place and
+//! context, one after the other, share their frame.
 
 mod places;
 
-use self::places::Context;
+use self::places::{Context, Frame, FrameKey};
 use crate::event::{
     Access, Action, Event, Location, LockStep, Mark, Message, ObjectId, Order, SiteIndex, ThreadId,
     ThreadName, Trace, TraceSite, TypeIndex,
@@ -31,6 +31,18 @@ pub trait Addresses {
     /// The functions that a return address stands for, innermost first: several where calls
     /// were inlined, none if nothing is known.
     fn functions(&self, address: u64) -> Vec<Function>;
+    /// The variable at `offset` from the frame pointer of the function that a return address lies
+    /// in.
+    fn variable(&self, address: u64, offset: i64) -> Option<Variable>;
+}
+
+/// A variable in a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Where it begins, counted from the frame pointer.
+    pub begins: i64,
 }
 
 /// A function of a stack.
@@ -104,10 +116,10 @@ struct Naming<'a> {
     recording: &'a RawRecording,
     /// Contexts by the place of their stacks.
     contexts: HashMap<u32, Context>,
-    /// The frame that a thread's next address on a stack lies in: from, to, and the object.
-    frames: HashMap<ThreadId, (u64, u64, ObjectId)>,
-    /// Frames by thread, end, return address and function: their beginnings and objects.
-    frame_objects: HashMap<(u16, u64, u64, String), (u64, ObjectId)>,
+    /// The frame that a thread's next address on a stack lies in.
+    frames: HashMap<ThreadId, Frame>,
+    /// What stands in frames: the beginning and the object of each.
+    frame_objects: HashMap<FrameKey, (u64, ObjectId)>,
 }
 
 /// What is known about a function.
@@ -158,7 +170,7 @@ impl Naming<'_> {
         site: Option<SiteIndex>,
     ) -> Option<Location> {
         let key = self.key(site);
-        (raw.address != 0).then(|| self.location(raw.address, thread, key))
+        (raw.address != 0).then(|| self.location(raw, thread, key))
     }
 
     fn typed(
@@ -222,7 +234,7 @@ impl Naming<'_> {
             }
             _ => self.messages.get_mut(&place)?.pop_front()?,
         };
-        let channel = self.location(raw.address, thread, self.key(site));
+        let channel = self.location(raw, thread, self.key(site));
         let message = Message::Item { channel, number };
         Some(match operation {
             Operation::Send => Action::Send(message),
@@ -239,7 +251,7 @@ impl Naming<'_> {
     ) -> Action {
         let key = self.key(site);
         if let Some(access) = access_of(operation) {
-            let location = self.location(raw.address, thread, key);
+            let location = self.location(raw, thread, key);
             let order = order_of(raw.order);
             return Action::Access {
                 access,
@@ -266,7 +278,7 @@ impl Naming<'_> {
             }
             Operation::Free => {
                 return Action::Free {
-                    location: self.location(raw.address, thread, key),
+                    location: self.location(raw, thread, key),
                 };
             }
             Operation::Spawn => {
@@ -277,9 +289,9 @@ impl Naming<'_> {
             Operation::Join => {
                 return Action::Receive(Message::End(self.thread(raw.address as u16)));
             }
-            Operation::FutexWait => return Action::Wait(self.location(raw.address, thread, key)),
+            Operation::FutexWait => return Action::Wait(self.location(raw, thread, key)),
             Operation::FutexWake => {
-                return Action::Send(Message::Wake(self.location(raw.address, thread, key)));
+                return Action::Send(Message::Wake(self.location(raw, thread, key)));
             }
             Operation::Leave => {
                 return Action::Leave {
@@ -295,7 +307,7 @@ impl Naming<'_> {
         };
         Action::Lock {
             step,
-            lock: self.location(raw.address, thread, key),
+            lock: self.location(raw, thread, key),
             shared,
         }
     }

@@ -40,7 +40,7 @@ impl Builder {
                 let thread = self.named_thread(&mut fields)?;
                 self.trace.threads.push(thread);
             }
-            form::HEAP | form::STATIC | form::REGION | form::STACK => {
+            form::HEAP | form::STATIC | form::REGION | form::STACK | form::VARIABLE => {
                 let object = self.object(form, &mut fields)?;
                 self.trace.objects.push(object);
             }
@@ -87,8 +87,13 @@ impl Builder {
                 path: fields.text()?,
             });
         }
-        if form == form::STACK {
+        if matches!(form, form::STACK | form::VARIABLE) {
+            let variable = match form {
+                form::VARIABLE => fields.text()?,
+                _ => String::new(),
+            };
             return Ok(ObjectName::Stack {
+                variable,
                 function: fields.text()?,
                 context: fields.number()?,
                 thread: self.thread(fields.number()?)?,

@@ -41,14 +41,23 @@ pub fn records<'a, E>(
             }
             ObjectName::Stack {
                 function,
+                variable,
                 context,
                 thread,
                 occurrence,
             } => {
-                let mut fields = vec![text(function)];
                 let numbers = [*context, thread.0.into(), (*occurrence).into()];
-                fields.extend(numbers.map(Value::Number));
-                (form::STACK, fields)
+                let numbers = numbers.map(Value::Number);
+                match variable.is_empty() {
+                    true => (
+                        form::STACK,
+                        [text(function)].into_iter().chain(numbers).collect(),
+                    ),
+                    false => {
+                        let texts = [text(variable), text(function)];
+                        (form::VARIABLE, texts.into_iter().chain(numbers).collect())
+                    }
+                }
             }
             ObjectName::Static { path } => (form::STATIC, vec![text(path)]),
             ObjectName::Region {

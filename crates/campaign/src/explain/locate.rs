@@ -6,6 +6,7 @@ use raddle_trace::site_table::{CallSite, SiteTable};
 
 use super::paths::Owner;
 use super::symbols::{Frame, Symbols};
+use super::variables::Variable;
 
 /// Functions of std that only wrap one operation of the user's: an access through them is
 /// the user's own.
@@ -62,6 +63,11 @@ impl Locator {
         let mut frames = self.symbols.stack(addresses);
         frames.retain(|frame| !is_ours(frame));
         frames
+    }
+
+    /// What stands in a frame, by its distance from the frame pointer of the function at `code`.
+    pub fn variable(&mut self, code: u64, offset: i64) -> Option<Variable> {
+        self.symbols.variable(code, offset)
     }
 
     /// Where an operation stands. The site is exact about the operation itself; the return

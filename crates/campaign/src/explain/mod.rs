@@ -18,6 +18,7 @@ mod symbols;
 mod tests;
 mod threads;
 mod trouble;
+mod variables;
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -233,6 +234,14 @@ impl Addresses for Names<'_> {
             is_std: frame.owner == paths::Owner::Std,
         });
         functions.collect()
+    }
+
+    fn variable(&self, address: u64, offset: i64) -> Option<naming::Variable> {
+        let variable = self.0.borrow_mut().variable(address, offset)?;
+        Some(naming::Variable {
+            name: variable.name,
+            begins: variable.place.start,
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use raddle_trace::finding::Place;
 use raddle_trace::libraries::libraries;
 
 use super::paths::{Owner, Paths};
+use super::variables::{Variable, Variables};
 
 /// One source frame; several may stand for one address where calls were inlined.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,7 @@ pub(crate) struct Symbols {
     libraries: Vec<(Range<u64>, Loader)>,
     paths: Paths,
     known: HashMap<u64, Vec<Frame>>,
+    variables: Variables,
 }
 
 impl Symbols {
@@ -40,6 +42,7 @@ impl Symbols {
                 .collect(),
             paths,
             known: HashMap::new(),
+            variables: Variables::new(executable),
         }
     }
 
@@ -52,12 +55,19 @@ impl Symbols {
             libraries: Vec::new(),
             paths,
             known: frames.into_iter().collect(),
+            variables: Variables::new(Path::new("/nowhere")),
         }
     }
 
     /// How files are shown.
     pub fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    /// What stands in a frame of the executable, by its distance from the frame pointer of the
+    /// function at `code`.
+    pub fn variable(&mut self, code: u64, offset: i64) -> Option<Variable> {
+        self.variables.at(code, offset)
     }
 
     /// Source frames of a stack of return addresses, innermost first.

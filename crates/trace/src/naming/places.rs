@@ -15,30 +15,85 @@ pub(super) struct Context {
     pub(super) hash: u64,
 }
 
+/// A frame on a stack.
+#[derive(Clone)]
+pub(super) struct Frame {
+    /// Whose stack.
+    owner: u16,
+    low: u64,
+    /// The frame pointer.
+    high: u64,
+    /// Where the frame's function was when another one was last before it, and where it returns to.
+    code: [u64; 2],
+    context: Context,
+}
+
+/// What stands in a frame: its thread, frame pointer, return address, function, and the variable, or
+/// nothing for the frame itself.
+pub(super) type FrameKey = (u16, u64, u64, String, String);
+
 impl Naming<'_> {
     /// The next address of a thread that lies on a stack lies in this frame.
     pub(super) fn frame(&mut self, raw: &RawEvent, thread: ThreadId) {
-        let owner = raw.value as u16;
-        let low = raw.address.saturating_sub(u64::from(raw.len));
-        let context = self.context(raw);
-        let returns_to = self.recording.stack(raw).get(1).copied().unwrap_or(0);
-        let key = (owner, raw.address, returns_to, context.own.clone());
+        let stack = self.recording.stack(raw);
+        let code = [0, 1].map(|depth| stack.get(depth).copied().unwrap_or(0));
+        let frame = Frame {
+            owner: raw.value as u16,
+            low: raw.address.saturating_sub(u64::from(raw.len)),
+            high: raw.address,
+            code,
+            context: self.context(raw),
+        };
+        self.frames.insert(thread, frame);
+    }
+
+    /// What stands at an address of a frame.
+    fn in_frame(&mut self, frame: &Frame, raw: &RawEvent) -> Location {
+        let address = raw.address;
+        // The frame's function is where the event's stack says, if it is a frame of that stack.
+        let stack = self.recording.stack(raw);
+        let outer = stack.iter().position(|code| *code == frame.code[1]);
+        let code = match outer.and_then(|outer| outer.checked_sub(1)) {
+            Some(own) => stack[own],
+            None => frame.code[0],
+        };
+        let offset = address.wrapping_sub(frame.high).cast_signed();
+        let (variable, low) = match self.addresses.variable(code, offset) {
+            Some(variable) => (
+                variable.name,
+                frame.high.wrapping_add_signed(variable.begins),
+            ),
+            None => (String::new(), frame.low),
+        };
+        let Context { own, hash, .. } = &frame.context;
+        let key = (
+            frame.owner,
+            frame.high,
+            frame.code[1],
+            own.clone(),
+            variable.clone(),
+        );
         let (low, object) = match self.frame_objects.get(&key) {
             Some(&known) => known,
             None => {
-                let owner = self.thread(owner);
-                let occurrence = self.occurrence(Counted::Frame, owner, context.hash);
-                let object = self.object(ObjectName::Stack {
-                    function: context.own,
-                    context: context.hash,
+                let owner = self.thread(frame.owner);
+                let counted = hash_of(*hash, &variable);
+                let object = ObjectName::Stack {
+                    function: own.clone(),
+                    variable,
+                    context: *hash,
                     thread: owner,
-                    occurrence,
-                });
+                    occurrence: self.occurrence(Counted::Frame, owner, counted),
+                };
+                let object = self.object(object);
                 self.frame_objects.insert(key, (low, object));
                 (low, object)
             }
         };
-        self.frames.insert(thread, (low, raw.address, object));
+        Location {
+            object,
+            offset: address.saturating_sub(low),
+        }
     }
 
     /// The functions of an event's stack.
@@ -55,7 +110,7 @@ impl Naming<'_> {
                     .map_or_else(String::new, |last| last.path.clone());
             }
             for function in functions.into_iter().filter(|function| !function.is_std) {
-                context.hash = hash(context.hash, &function.path);
+                context.hash = hash_of(context.hash, &function.path);
                 if context.function.is_empty() {
                     context.function = function.path;
                 }
@@ -103,7 +158,9 @@ impl Naming<'_> {
         object
     }
 
-    pub(super) fn location(&mut self, address: u64, thread: ThreadId, site_key: u64) -> Location {
+    /// What stands at an event's address.
+    pub(super) fn location(&mut self, raw: &RawEvent, thread: ThreadId, site_key: u64) -> Location {
+        let address = raw.address;
         let block = self.blocks.range(..=address).next_back();
         if let Some((start, &(size, object))) = block
             && address - start < size.max(1)
@@ -124,13 +181,11 @@ impl Naming<'_> {
             };
             return Location { object, offset };
         }
-        if let Some(&(low, high, object)) = self.frames.get(&thread)
-            && (low..=high).contains(&address)
+        if let Some(frame) = self.frames.get(&thread)
+            && (frame.low..=frame.high).contains(&address)
         {
-            return Location {
-                object,
-                offset: address - low,
-            };
+            let frame = frame.clone();
+            return self.in_frame(&frame, raw);
         }
         let object = match self.regions.get(&(address / 8)) {
             Some(&object) => object,
@@ -153,7 +208,7 @@ impl Naming<'_> {
 }
 
 /// FNV-1a, going on from a hash, with 0 for the beginning.
-fn hash(before: u64, path: &str) -> u64 {
+fn hash_of(before: u64, path: &str) -> u64 {
     let start = if before == 0 {
         0xcbf2_9ce4_8422_2325
     } else {

@@ -36,6 +36,14 @@ impl Addresses for Fake {
         }
     }
 
+    /// Eight bytes at -0x30 in every frame.
+    fn variable(&self, _: u64, offset: i64) -> Option<Variable> {
+        (-0x30..-0x28).contains(&offset).then(|| Variable {
+            name: "number".into(),
+            begins: -0x30,
+        })
+    }
+
     fn static_at(&self, address: u64) -> Option<(String, u64)> {
         (0x1000..0x1010)
             .contains(&address)
@@ -163,7 +171,7 @@ fn blocks_are_named_by_the_innermost_function_outside_of_std_and_its_callers() {
 }
 
 #[test]
-fn memory_on_a_stack_is_named_by_its_frame() {
+fn memory_on_a_stack_is_named_by_its_variable_or_its_frame() {
     let frame = RawEvent {
         len: 0x40,
         stack: 1,
@@ -177,17 +185,23 @@ fn memory_on_a_stack_is_named_by_its_frame() {
     };
     let events = vec![
         frame,
-        raw(0, Operation::Write, 1, 0x8010, 1),
+        raw(0, Operation::Write, 1, 0x8008, 1),
+        raw(0, Operation::Write, 1, 0x8014, 1),
         moved,
         raw(0, Operation::Read, 1, 0x8018, 1),
     ];
     let trace = named(events, &[2, 20, 30, 2, 21, 30]);
-    let stack = trace.objects.first().expect("the frame");
-    assert!(
-        matches!(stack, ObjectName::Stack { function, .. } if function == "f2"),
-        "{stack:?}"
-    );
-    assert_eq!(trace.objects.len(), 1);
+    let names: Vec<_> = trace
+        .objects
+        .iter()
+        .map(|object| match object {
+            ObjectName::Stack {
+                function, variable, ..
+            } => (function.as_str(), variable.as_str()),
+            _ => panic!("{object:?}"),
+        })
+        .collect();
+    assert_eq!(names, [("f2", ""), ("f2", "number")]);
     let places: Vec<_> = trace
         .events
         .iter()
@@ -196,7 +210,7 @@ fn memory_on_a_stack_is_named_by_its_frame() {
             _ => None,
         })
         .collect();
-    assert_eq!(places, [(0, 0x10), (0, 0x18)]);
+    assert_eq!(places, [(0, 0x8), (1, 0x4), (0, 0x18)]);
 }
 
 #[test]
