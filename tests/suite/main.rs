@@ -14,6 +14,7 @@ mod directed;
 mod exhaustive;
 mod findings;
 mod orders;
+mod predict;
 mod regressions;
 mod replay;
 mod selection;

@@ -44,6 +44,7 @@ pub fn order(violation: &Violation, trace: &Trace, aim: Aim) -> Option<Order> {
         trace,
         aim,
         order: Order::default(),
+        given_up: Vec::new(),
     };
     if aim == Aim::Same {
         builder.order.threads = thread_anchors(trace);
@@ -79,6 +80,8 @@ struct Builder<'a> {
     trace: &'a Trace,
     aim: Aim,
     order: Order,
+    /// Locks that `u` gives up in its window, and the events in which it does.
+    given_up: Vec<(Location, usize)>,
 }
 
 impl Builder<'_> {
@@ -95,52 +98,43 @@ impl Builder<'_> {
         (key != 0).then_some(key)
     }
 
-    /// How often the thread stood before this site earlier.
+    /// How often the thread did the same at this site earlier.
     fn occurrence(&self, at: u32, key: u64) -> u32 {
-        let thread = self.trace.events[at as usize].thread;
-        let is_same = |index: usize| {
-            self.trace.events[index].thread == thread && self.key(index as u32) == Some(key)
+        let event = &self.trace.events[at as usize];
+        let kind = |action: &Action| match action {
+            Action::Lock { step, .. } => Some(*step),
+            _ => None,
         };
-        let is_access =
-            |index: &usize| matches!(self.trace.events[*index].action, Action::Access { .. });
-        let earlier: Vec<usize> = (0..at as usize).filter(|index| is_same(*index)).collect();
-        // An atomic operation on a lock word is an access and a lock event, but one step.
-        let accesses = earlier.iter().filter(|index| is_access(index)).count();
-        let is_accessed = accesses > 0
-            || (at as usize..self.trace.events.len())
-                .any(|index| is_same(index) && is_access(&index));
-        let is_asked = |index: &&usize| {
-            let action = &self.trace.events[**index].action;
-            matches!(action, Action::Lock { step, .. } if *step != LockStep::Acquire)
-        };
-        let count = match is_accessed {
-            true if is_access(&(at as usize)) => accesses,
-            // The access may stand before or after its lock event.
-            true => {
-                accesses
-                    - usize::from(
-                        earlier
-                            .last()
-                            .is_some_and(|last| is_access(last) && self.is_acquisition(at)),
-                    )
-            }
-            false => earlier.iter().filter(is_asked).count(),
-        };
-        count as u32
+        let earlier = self.trace.events[..at as usize].iter().enumerate();
+        let same = earlier.filter(|(index, other)| {
+            other.thread == event.thread
+                && kind(&other.action) == kind(&event.action)
+                && self.key(*index as u32) == Some(key)
+        });
+        same.count() as u32
     }
 
-    fn is_acquisition(&self, at: u32) -> bool {
-        let action = &self.trace.events[at as usize].action;
-        matches!(
-            action,
-            Action::Lock {
-                step: LockStep::Acquire,
-                ..
-            }
-        )
+    /// Where a thread stands before it acquires or releases a lock: at the atomic operation on the
+    /// lock's word, which comes before the one and after the other, or at the call.
+    fn step_of(&self, at: u32) -> u32 {
+        let event = &self.trace.events[at as usize];
+        let Action::Lock { step, lock, .. } = event.action else {
+            return at;
+        };
+        let is_own = |index: &usize| self.trace.events[*index].thread == event.thread;
+        let neighbour = match step {
+            LockStep::Release => (at as usize + 1..self.trace.events.len()).find(is_own),
+            _ => (0..at as usize).rev().find(is_own),
+        };
+        let is_word = |index: &usize| {
+            matches!(self.trace.events[*index].action, Action::Access { access, location, .. }
+                if access.is_atomic() && location.object == lock.object)
+        };
+        neighbour.filter(is_word).map_or(at, |index| index as u32)
     }
 
     fn anchor(&self, at: u32) -> Option<EventAnchor> {
+        let at = self.step_of(at);
         let site_key = self.key(at)?;
         let (thread, occurrence) = match self.aim {
             Aim::Same => {
@@ -238,6 +232,9 @@ impl Builder<'_> {
                 self.order.events.push(anchor);
                 let event = self.order.events.len() - 1;
                 self.rule(RuleKind::Hold, number, event, 0);
+                if who == Who::U {
+                    self.given_up.push((lock, event));
+                }
             }
         }
         self.rule(RuleKind::Until, number, until, 0);
@@ -272,12 +269,14 @@ impl Builder<'_> {
                         lock,
                         LockStep::Acquire,
                     )
-                    .and_then(|at| self.key(at))
+                    .and_then(|at| self.key(self.step_of(at)))
                     == Some(anchor.site_key);
             if !is_ambiguous {
                 self.order.events.push(anchor);
                 let event = self.order.events.len() - 1;
-                self.rule(RuleKind::Before, 0, 0, event);
+                let given_up = self.given_up.iter().find(|(given, _)| *given == lock);
+                let before = given_up.map_or(0, |(_, released)| *released);
+                self.rule(RuleKind::Before, 0, before, event);
             }
         }
     }

@@ -5,12 +5,12 @@ use crate::predict::{Options, predict};
 use crate::testing::scene;
 
 /// The account of the paper: copied in two steps, each under the lock, and credited in one. The
-/// lock is taken by an exchange, so that there is an access for each lock event.
+/// lock is taken by an exchange at a site of its own, beside the lock event.
 fn account(first: u32) -> Trace {
     let lock = |thread: u32, site: u32, step: &str| {
         let access =
             format!("access thread {thread} kind atomic-rmw object 1 size 4 site {site}\n");
-        let lock = format!("lock thread {thread} step {step} object 1 site {site}\n");
+        let lock = format!("lock thread {thread} step {step} object 1 site 1\n");
         match step {
             "acquire" => access + &lock,
             _ => lock + &access,
@@ -90,7 +90,7 @@ const RULES: [&str; 7] = [
     "hold 1 after 0",
     "hold 1 after 4",
     "hold 1 until 2",
-    "0 before 5",
+    "4 before 5",
 ];
 
 #[test]

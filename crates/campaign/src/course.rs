@@ -7,6 +7,7 @@ use raddle_abi::plan::{Carrier, Reexecution};
 use raddle_trace::runner::{Outcome, Searched};
 
 use crate::explore::Batch;
+use crate::predict::Hunt;
 use crate::serial::SerialRuns;
 use crate::session::Session;
 use crate::store::TestState;
@@ -43,6 +44,8 @@ pub(crate) struct Course {
     pub experience: Vec<u8>,
     /// Decides how many executions the next plan has.
     pub batch: Batch,
+    /// How far its prediction is.
+    pub hunt: Hunt,
     /// Whether exploring it further makes no sense.
     pub is_given_up: bool,
     /// Whether it was looked for what the schedule does not decide.
@@ -75,6 +78,7 @@ impl Course {
             carrier: Carrier::Auto,
             experience: Vec::new(),
             batch: Batch::default(),
+            hunt: Hunt::default(),
             is_given_up: false,
             is_probed: false,
             searched: None,
@@ -151,9 +155,9 @@ impl Course {
 
     /// Whether everything that was asked for is done.
     pub fn is_done(&self, options: &Options) -> bool {
-        self.tally.explored >= self.budget(options)
-            || self.tally.findings.len() as u64 >= options.max_findings
-            || self.is_searched
+        // A prediction is done when all of it was tried.
+        let is_enough = options.prediction.is_none() && self.tally.explored >= self.budget(options);
+        is_enough || self.tally.findings.len() as u64 >= options.max_findings || self.is_searched
     }
 
     /// Whether there may be more to explore, now or in a run that continues this one.

@@ -5,7 +5,7 @@
 //! one stored schedule. Everything the caller may want to show comes as an [`Event`].
 //!
 //! Deliberately absent: printing, building, knowledge of cargo, and analysis of programs
-//! beyond what explains a finding.
+//! beyond what explains a finding, and the loop that makes predictions of `raddle-analysis` real.
 
 mod allowance;
 mod campaign;
@@ -23,6 +23,7 @@ mod ignore;
 mod inspect;
 mod nondeterminism;
 mod options;
+mod predict;
 mod queue;
 mod regressions;
 mod replay;
@@ -43,6 +44,8 @@ pub use error::Error;
 pub use event::Event;
 pub use ignore::IgnoreRule;
 pub use options::{Options, Races};
+pub use predict::Prediction;
+pub use raddle_analysis::windows::Vwls;
 pub use raddle_trace::results::{Note, Progress, TestResult, Verdict};
 pub use replay::{Replay, Stored, find_stored, replay};
 pub use store::Store;

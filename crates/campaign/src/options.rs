@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use raddle_abi::plan::{Carrier, Granularity, Reexecution};
 
-use crate::IgnoreRule;
+use crate::{IgnoreRule, Prediction};
 
 /// Which data races are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,6 +64,8 @@ pub struct Options {
     pub results: PathBuf,
     /// Findings that are not reported.
     pub ignore: Vec<IgnoreRule>,
+    /// Predict, in place of exploring.
+    pub prediction: Option<Prediction>,
     /// Schedule files that are replayed before anything else.
     pub regressions: Vec<PathBuf>,
 }
@@ -92,6 +94,7 @@ impl Default for Options {
             workspace_root: PathBuf::from("."),
             results: PathBuf::from("target/raddle"),
             ignore: Vec::new(),
+            prediction: None,
             regressions: Vec::new(),
         }
     }

@@ -216,6 +216,7 @@ fn options_hash(options: &Options) -> u64 {
         format!("{:?}", options.races),
         options.heap.to_string(),
         options.max_points.to_string(),
+        format!("{:?}", options.prediction),
     ];
     stable_hash(&options.strategy, &parts)
 }

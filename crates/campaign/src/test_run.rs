@@ -14,7 +14,8 @@ use crate::explain::Explainer;
 use crate::runner::{Limits, ProcessRunner};
 use crate::session::Session;
 use crate::{
-    Event, Options, Races, Target, Verdict, explore, nondeterminism, regressions, serial, verdict,
+    Event, Options, Races, Target, Verdict, explore, nondeterminism, predict, regressions, serial,
+    verdict,
 };
 
 /// Gives a test a turn. The verdict stands unless the test was postponed.
@@ -83,7 +84,10 @@ impl TestRun<'_> {
             regressions::replay_all(self);
         }
         serial::check(self)
-            .and_then(|()| explore::explore(self))
+            .and_then(|()| match self.session.options.prediction {
+                Some(prediction) => predict::predict(self, prediction),
+                None => explore::explore(self),
+            })
             .map(|()| nondeterminism::check(self))
             .map_or_else(|verdict| verdict, |()| Verdict::Explored)
     }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Arg, Args, CommandFactory, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::cargo_flags::CargoFlags;
 use crate::settings::{OutputOptions, RunOptions};
@@ -26,6 +26,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run the crate's own tests under many schedules
     Test(TestCommand),
+    /// Predict violations of atomic sets from a few executions, and make them real
+    Predict(PredictCommand),
     /// List the tests that `test` would run
     List(ListCommand),
     /// Run the execution of a finding again
@@ -91,6 +93,30 @@ pub(crate) struct TestCommand {
     /// --bin or --example the program's arguments
     #[arg(last = true, value_name = "ARGUMENTS")]
     pub rest: Vec<String>,
+}
+
+/// `predict`.
+#[derive(Args, Debug)]
+pub(crate) struct PredictCommand {
+    /// Executions that are recorded and predicted from
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
+    pub profiles: u64,
+    /// Directed executions per predicted violation
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    pub tries: u64,
+    /// Which locks a unit of work has given up before it is held: those that the other one needs,
+    /// or only those held at all accesses, as in the paper on AssetFuzzer
+    #[arg(long, value_name = "KIND", default_value = "needed")]
+    pub vwls: VwlsKind,
+    #[command(flatten)]
+    pub test: TestCommand,
+}
+
+/// Values of `--vwls`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VwlsKind {
+    Needed,
+    Paper,
 }
 
 /// `list`.

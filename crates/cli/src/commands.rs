@@ -4,6 +4,7 @@ mod compiler;
 mod doctor;
 mod keep;
 mod list;
+mod predict;
 mod replay;
 mod test;
 
@@ -20,6 +21,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Cc(command) => return compiler::run(Language::C, command),
         Command::Cxx(command) => return compiler::run(Language::Cxx, command),
         Command::Test(command) => test::run(command),
+        Command::Predict(command) => predict::run(command),
         Command::List(command) => list::run(command),
         Command::Replay(command) => replay::run(command),
         Command::Keep(command) => keep::run(&command),

@@ -3,7 +3,7 @@
 //! A plan names events (a thread, a site, an occurrence, perhaps the same address as another
 //! event) and rules. `Before`: a thread that stands before an event waits until all events
 //! that come before it have passed. `Hold`: after some of its events a thread waits, wherever
-//! it stands, until others have passed. Everywhere else another strategy picks, among the
+//! it stands unless it is waking others up, until others have passed. Everywhere else another strategy picks, among the
 //! threads that are not held.
 //!
 //! If only held threads can run, or the others do nothing but spin for long, one of the held
@@ -23,6 +23,7 @@ use alloc::vec::Vec;
 use raddle_abi::plan::{
     ANY_OCCURRENCE, ANY_THREAD, EventAnchor, NO_EVENT, Relation, Rule, RuleKind, ThreadAnchor,
 };
+use raddle_abi::site::Operation;
 
 /// Yields without any event passing after which a held thread is let go.
 const MAX_YIELDS: u32 = 256;
@@ -213,8 +214,11 @@ impl Directed {
     }
 
     fn is_held(&self, thread: usize, view: &View<'_>) -> bool {
+        // A thread that wakes others up is still busy with letting a lock go: held here, it would
+        // hold up those for whom it lets it go.
+        let wakes = view.pending[thread].operation == Operation::FutexWake;
         matches!(self.standing(thread, view), Standing::Early(_))
-            || self.holds(thread).next().is_some()
+            || (!wakes && self.holds(thread).next().is_some())
     }
 
     /// Lets a thread that is held go on.

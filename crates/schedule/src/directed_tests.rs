@@ -3,6 +3,7 @@
 use super::*;
 use crate::list::{Recorded, parse_recorded};
 use crate::simulator::{Op, Run, run};
+use crate::strategy::Pending;
 
 /// Thread any, any occurrence, of the `index`-th operation of a thread.
 fn at(index: u64) -> EventAnchor {
@@ -279,4 +280,40 @@ fn occurrences_count_per_thread() {
         assert_eq!((result.diverged, result.released), (None, 0));
         assert!(!result.run.stuck);
     }
+}
+
+#[test]
+fn a_held_thread_wakes_others_up_before_it_waits() {
+    let events = [of(0, 0), of(1, 9)];
+    let picked_while = |operation: Operation| {
+        let given = Recorded {
+            events: &events,
+            rules: &hold(1, &[0], &[1]),
+            ..Recorded::default()
+        };
+        let mut strategy = parse_recorded("directed(random)", &given).unwrap();
+        strategy.begin(1, 0);
+        let standing = |operation, site_key| Pending {
+            operation,
+            site_key,
+            ..Pending::UNKNOWN
+        };
+        let mut pick = |pending: [Pending; 2], enabled: &[u16]| {
+            strategy.pick(&View {
+                current: 0,
+                current_enabled: true,
+                enabled,
+                pending: &pending,
+                steps: &[0, 0],
+                point: 0,
+                yielded: false,
+            })
+        };
+        let other = standing(Operation::Read, 7);
+        pick([standing(Operation::Read, 1), other], &[0]);
+        let picks = (0..20).map(|_| pick([standing(operation, 8), other], &[0, 1]));
+        picks.filter(|picked| *picked == 0).count()
+    };
+    assert_eq!(picked_while(Operation::Read), 0);
+    assert!(picked_while(Operation::FutexWake) > 0);
 }

@@ -15,7 +15,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("runtime", &["abi", "trace", "schedule"]),
     ("instrument", &["abi", "trace"]),
     ("analysis", &["abi", "trace"]),
-    ("campaign", &["abi", "trace", "schedule"]),
+    ("campaign", &["abi", "trace", "schedule", "analysis"]),
     ("report", &["abi", "trace"]),
     (
         "cli",
@@ -24,6 +24,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "trace",
             "schedule",
             "instrument",
+            "analysis",
             "campaign",
             "report",
         ],

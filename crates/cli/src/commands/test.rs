@@ -1,6 +1,6 @@
 //! `cargo raddle test`: the crate's own tests under many schedules.
 
-use raddle_campaign::{self as campaign, Options, Target, TargetKind};
+use raddle_campaign::{self as campaign, Options, Prediction, Target, TargetKind};
 use raddle_report::{Event, Summary};
 
 use crate::arguments::{TestCommand, is_program};
@@ -13,8 +13,16 @@ use crate::stored_flags::StoredFlags;
 use crate::test_arguments::TestSelection;
 
 pub(super) fn run(command: TestCommand) -> Result<Exit, Failure> {
+    run_with(command, None)
+}
+
+/// With a prediction, in place of exploration.
+pub(super) fn run_with(
+    command: TestCommand,
+    prediction: Option<Prediction>,
+) -> Result<Exit, Failure> {
     if let Some(path) = command.filter.clone().filter(|filter| is_program(filter)) {
-        return run_program(&path, command);
+        return run_program(&path, command, prediction);
     }
     command.program.refuse()?;
     let (selection, arguments) = split_rest(&command)?;
@@ -30,6 +38,7 @@ pub(super) fn run(command: TestCommand) -> Result<Exit, Failure> {
     }
     let options = Options {
         resume: command.resume,
+        prediction,
         regressions: schedules(&session.metadata.regressions()),
         ..session.campaign_options()
     };
@@ -44,7 +53,11 @@ pub(super) fn run(command: TestCommand) -> Result<Exit, Failure> {
 }
 
 /// A program that cargo does not build.
-fn run_program(path: &str, command: TestCommand) -> Result<Exit, Failure> {
+fn run_program(
+    path: &str,
+    command: TestCommand,
+    prediction: Option<Prediction>,
+) -> Result<Exit, Failure> {
     let TestCommand { program, run, .. } = command;
     let stdin = program.stdin.clone();
     let mut session = ProgramSession::open(program, run, command.output)?;
@@ -54,6 +67,7 @@ fn run_program(path: &str, command: TestCommand) -> Result<Exit, Failure> {
     }
     let options = Options {
         resume: command.resume,
+        prediction,
         regressions: schedules(&session.regressions()),
         ..session.campaign_options()
     };

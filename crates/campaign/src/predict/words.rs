@@ -1,0 +1,151 @@
+//! What prediction says, in sentences.
+
+use raddle_analysis::patterns::{Slot, Who};
+use raddle_analysis::predict::{Access, Prediction, Violation};
+use raddle_analysis::type_names::base;
+use raddle_trace::event::{Action, ObjectName, SiteIndex, Trace};
+use raddle_trace::program_map::ProgramMap;
+
+/// Names of fields that say nothing about the user's data.
+const INNER: [&str; 7] = ["data", "value", "v", "inner", "buf", "pointer", "__0"];
+
+/// What came of a test.
+pub(super) fn summary(predicted: usize, real: usize) -> String {
+    match predicted {
+        0 => "no violation of an atomic set is predicted".to_owned(),
+        1 => format!("1 violation of an atomic set was predicted, {real} became real"),
+        _ => format!("{predicted} violations of atomic sets were predicted, {real} became real"),
+    }
+}
+
+/// What was not looked at.
+pub(super) fn limits(prediction: &Prediction) -> Option<String> {
+    let (shortened, left_out) = (prediction.shortened, prediction.left_out);
+    (shortened + left_out > 0).then(|| {
+        format!(
+            "prediction did not look at everything: of {shortened} units of work some accesses, and {left_out} units \
+             not at all, because there were too many"
+        )
+    })
+}
+
+/// A violation that happened.
+pub(super) fn real(violation: &Violation, trace: &Trace, map: &ProgramMap, tries: u64) -> String {
+    let u = function(trace, violation.u.function);
+    let v = function(trace, violation.v.function);
+    let steps: Vec<_> = violation
+        .accesses
+        .iter()
+        .map(|access| step(violation, access, trace, map, (u, v)))
+        .collect();
+    let set = match violation.set.strip_prefix("static ") {
+        Some(module) => format!("the statics of `{module}`"),
+        None => format!("`{}`", base(&violation.set)),
+    };
+    let tries = match tries {
+        1 => "the first try".to_owned(),
+        tries => format!("try {tries}"),
+    };
+    format!(
+        "a violation of {set} happened ({}; pattern {}): {}; {tries} showed it",
+        violation.pattern.meaning,
+        violation.pattern.number,
+        steps.join(", then ")
+    )
+}
+
+fn function(trace: &Trace, site: SiteIndex) -> &str {
+    let site = trace.sites.get(site.0 as usize);
+    site.map_or("a function", |site| site.function.as_str())
+}
+
+fn step(
+    violation: &Violation,
+    access: &Access,
+    trace: &Trace,
+    map: &ProgramMap,
+    (u, v): (&str, &str),
+) -> String {
+    let unit = if access.who == Who::U { u } else { v };
+    let verb = if access.slot == Slot::Read {
+        "reads"
+    } else {
+        "writes"
+    };
+    let line = line(access, trace).map_or_else(String::new, |line| format!(" at line {line}"));
+    format!(
+        "`{unit}` {verb} {}{line}",
+        place(violation, access, trace, map)
+    )
+}
+
+/// The field that is touched, without the insides of wrappers.
+fn place(violation: &Violation, access: &Access, trace: &Trace, map: &ProgramMap) -> String {
+    let Some(instance) = violation.instance else {
+        let object = trace.objects.get(access.place.object.0 as usize);
+        return match object {
+            Some(ObjectName::Static { path }) => format!("`{path}`"),
+            _ => "a static".to_owned(),
+        };
+    };
+    let offset = access.place.offset.saturating_sub(instance.offset);
+    let path = map.field_path(&violation.set, offset);
+    let shown: Vec<_> = path
+        .split('.')
+        .filter(|name| !INNER.contains(name))
+        .collect();
+    match shown.join(".") {
+        shown if shown.is_empty() => format!("{} bytes from its start", offset),
+        shown => format!("`{shown}`"),
+    }
+}
+
+/// The line of the access, if it stands in the file of the function that is being executed.
+fn line(access: &Access, trace: &Trace) -> Option<u32> {
+    let site = trace.sites.get(access.site?.0 as usize)?;
+    // What the standard library does on behalf of a function has a line of its own there.
+    let entered = innermost(access.at, trace)?;
+    let own = trace.sites.get(entered.0 as usize)?;
+    (own.file == site.file && site.line > 0).then_some(site.line)
+}
+
+/// The function that an event's thread entered last and had not left.
+fn innermost(at: u32, trace: &Trace) -> Option<SiteIndex> {
+    let events = &trace.events[..=at as usize];
+    let thread = events.last()?.thread;
+    let mut left = 0_u32;
+    let own = events.iter().rev().filter(|event| event.thread == thread);
+    for event in own {
+        match event.action {
+            Action::Leave { .. } => left += 1,
+            Action::Enter { .. } if left == 0 => return event.site,
+            Action::Enter { .. } => left -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_put_in_words() {
+        assert_eq!(summary(0, 0), "no violation of an atomic set is predicted");
+        assert_eq!(
+            summary(1, 0),
+            "1 violation of an atomic set was predicted, 0 became real"
+        );
+        assert_eq!(
+            summary(3, 2),
+            "3 violations of atomic sets were predicted, 2 became real"
+        );
+        assert_eq!(limits(&Prediction::default()), None);
+        let cut = Prediction {
+            left_out: 2,
+            ..Prediction::default()
+        };
+        assert!(limits(&cut).is_some_and(|words| words.contains("2 units not at all")));
+    }
+}
