@@ -57,9 +57,9 @@ pub fn draw(chart: &Chart<'_>, series: &[Series]) -> String {
     let text = |x: f64, y: f64, anchor: &str, words: &str| {
         format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>\n")
     };
-    svg += &text(LEFT, TOP - 12.0, "start", chart.title);
+    let above = format!("{} {}", chart.y.label, chart.title);
+    svg += &text(LEFT - 50.0, TOP - 12.0, "start", above.trim());
     svg += &text((LEFT + right) / 2.0, HEIGHT - 12.0, "middle", chart.x.label);
-    svg += &text(LEFT - 50.0, TOP - 12.0, "start", chart.y.label);
     for &tick in chart.x.ticks {
         svg += &line((x(tick), TOP), (x(tick), bottom));
         svg += &text(x(tick), bottom + 16.0, "middle", &tick.to_string());

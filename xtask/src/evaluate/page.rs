@@ -206,7 +206,8 @@ fn shares(rows: &[Row], strategies: &BTreeSet<String>) -> String {
     plot::draw(&chart, &series.collect::<Vec<_>>())
 }
 
-/// Mean schedules for the program that exists with most numbers of threads.
+/// Mean schedules for the program that exists with most numbers of threads. A line ends where
+/// the bug was not found any more.
 fn threads(rows: &[Row], strategies: &BTreeSet<String>) -> String {
     let of_family = |(subject, kept): &'_ Row| -> Option<f64> {
         let number = subject.name.strip_prefix("reorder_")?.parse().ok()?;
@@ -216,7 +217,9 @@ fn threads(rows: &[Row], strategies: &BTreeSet<String>) -> String {
     let series = strategies.iter().map(|strategy| {
         let points = rows.iter().filter_map(|row| {
             let cell = row.1.cells.get(strategy)?;
-            Some((of_family(row)?, statistics::mean(cell).mean))
+            // Where no search had success, the mean would be the number at which it was given up.
+            let any = cell.schedules.iter().any(Option::is_some);
+            Some((of_family(row)?, statistics::mean(cell).mean)).filter(|_| any)
         });
         Series {
             name: strategy.clone(),
