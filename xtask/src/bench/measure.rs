@@ -13,6 +13,7 @@ use crate::{repository, shell};
 pub struct Measurement {
     pub per_second: f64,
     pub nanoseconds_per_point: f64,
+    pub executions: u64,
 }
 
 impl Measurement {
@@ -20,15 +21,22 @@ impl Measurement {
         Self {
             per_second: executions as f64 / seconds,
             nanoseconds_per_point: seconds * 1e9 / points as f64,
+            executions,
         }
     }
 
-    /// Of several, the middle value of each figure.
+    /// How long all executions took.
+    pub fn seconds(&self) -> f64 {
+        self.executions as f64 / self.per_second
+    }
+
+    /// Of several that ran equally many executions, the middle value of each figure.
     pub fn median(all: &[Self]) -> Self {
         let middle = |figure: fn(&Self) -> f64| median(all.iter().map(figure).collect());
         Self {
             per_second: middle(|one| one.per_second),
             nanoseconds_per_point: middle(|one| one.nanoseconds_per_point),
+            executions: all.first().map_or(0, |one| one.executions),
         }
     }
 }
