@@ -50,6 +50,10 @@ pub struct Orders {
 /// Words of the memory of strategies that learn.
 const LOG_WORDS: usize = 1 << 20;
 
+/// Executions after which a strategy that searches estimates anew how far it is: people cannot
+/// read faster.
+const PROGRESS: u64 = 32;
+
 /// Identifies a row of plans that are one search.
 struct Course {
     strategy: String,
@@ -234,9 +238,12 @@ pub fn learn() -> bool {
     let control = shared().control();
     let searched = Search::word(strategy.searched());
     control.searched.store(searched, Ordering::Relaxed);
-    let progress = strategy.progress().map_or(0, |done| done + 1);
-    control.search_progress.store(progress, Ordering::Relaxed);
-    strategy.is_finished()
+    let is_finished = strategy.is_finished();
+    if is_finished || orders.course.seed.is_multiple_of(PROGRESS) {
+        let progress = strategy.progress().map_or(0, |done| done + 1);
+        control.search_progress.store(progress, Ordering::Relaxed);
+    }
+    is_finished
 }
 
 /// Tells the strategy that the execution is over, and the tool how well it followed the plan.

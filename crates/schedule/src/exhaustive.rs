@@ -40,6 +40,8 @@ pub struct Exhaustive {
     open: Vec<(u32, u16)>,
     known: Known,
     log: Log,
+    /// Words of the log that this process has written: what they say is known already.
+    written: usize,
     is_finished: bool,
     /// Something was not searched.
     is_partial: bool,
@@ -63,11 +65,10 @@ struct Course {
     idle: Vec<bool>,
 }
 
-/// A thread that may run next.
-#[derive(Clone, Copy)]
-struct Turn {
-    thread: u16,
-    preempts: bool,
+impl Course {
+    fn is_idle(&self, thread: usize) -> bool {
+        self.idle.get(thread) == Some(&true)
+    }
 }
 
 /// Words of the log. What they carry stands in the bits above [`TAG_BITS`].
@@ -101,6 +102,7 @@ impl Exhaustive {
             open: Vec::new(),
             known: Known::new(),
             log: Log::new(),
+            written: 0,
             is_finished: false,
             is_partial: false,
             is_bounded: false,
@@ -120,62 +122,73 @@ impl Exhaustive {
     }
 
     fn note(&mut self, tag: u64, value: u64) {
-        if !self.log.push(value << TAG_BITS | tag) {
+        self.write(value << TAG_BITS | tag);
+    }
+
+    fn write(&mut self, word: u64) {
+        self.written += 1;
+        if !self.log.push(word) {
             self.is_partial = true;
             self.course.is_known = true;
         }
     }
 
-    /// Calls `visit` for each thread that may run next, the default one first.
-    fn options(&self, view: &View<'_>, mut visit: impl FnMut(Turn)) {
+    /// Whether the current thread could simply go on, so that any other one preempts it.
+    fn goes_on(&self, view: &View<'_>) -> bool {
+        view.current_enabled && !view.yielded && !self.course.is_idle(view.current)
+    }
+
+    /// The thread that has to run where all have yielded and nobody has written: whoever waits
+    /// for a change has looked, and now time may pass.
+    fn forced(&self, view: &View<'_>) -> Option<usize> {
         let course = &self.course;
-        let is_idle = |thread: usize| course.idle.get(thread) == Some(&true);
-        let all_idle = view
-            .enabled
-            .iter()
-            .all(|&thread| is_idle(usize::from(thread)));
+        let mut enabled = view.enabled.iter();
+        // Most of the time nobody has yielded.
+        let all_idle =
+            !course.idle.is_empty() && enabled.all(|&thread| course.is_idle(usize::from(thread)));
+        all_idle.then(|| view.enabled_after(view.current))
+    }
+
+    /// Of the threads that may run next the one to try first: the default one, if it may.
+    fn first(&self, view: &View<'_>) -> usize {
         let default = default_pick(view);
-        if all_idle {
-            // Whoever waits for a change has looked; now time may pass. Nothing to choose.
-            visit(Turn {
-                thread: view.enabled_after(view.current) as u16,
-                preempts: false,
-            });
-            return;
+        if let Some(forced) = self.forced(view) {
+            return forced;
         }
-        let goes_on = view.current_enabled && !view.yielded && !is_idle(view.current);
-        let first = (!is_idle(default)).then_some(default as u16);
-        let others = view.enabled.iter().copied();
-        let others =
-            others.filter(|&thread| Some(thread) != first && !is_idle(usize::from(thread)));
-        for thread in first.into_iter().chain(others) {
-            visit(Turn {
-                thread,
-                preempts: goes_on && usize::from(thread) != view.current,
-            });
+        if !self.course.is_idle(default) {
+            return default;
         }
+        let mut enabled = view.enabled.iter().map(|&thread| usize::from(thread));
+        let first = enabled.find(|&thread| !self.course.is_idle(thread));
+        first.unwrap_or(default)
     }
 
     /// Beyond the path: picks an option that leads to an unknown state, and leaves the other
     /// such options open.
     fn explore(&mut self, view: &View<'_>) -> usize {
-        let mut options: Vec<Turn> = Vec::with_capacity(view.enabled.len());
-        self.options(view, |option| options.push(option));
+        let first = self.first(view);
+        let goes_on = self.goes_on(view);
+        let is_forced = self.forced(view).is_some();
         let (mut chosen, mut is_bounded) = (None, false);
-        for option in &options {
-            let spent = self.course.preemptions + u32::from(option.preempts);
+        let enabled = view.enabled.iter().map(|&thread| usize::from(thread));
+        let others = enabled.filter(|&thread| thread != first);
+        for thread in core::iter::once(first).chain(others) {
+            if thread != first && (is_forced || self.course.is_idle(thread)) {
+                continue;
+            }
+            let preempts = goes_on && thread != view.current;
+            let spent = self.course.preemptions + u32::from(preempts);
             if spent > self.bound {
                 is_bounded = true;
                 continue;
             }
-            let thread = usize::from(option.thread);
             let state = self.course.order.after(thread, &view.pending[thread]);
-            if !self.is_new(state, option.thread, (self.bound - spent) as u8) {
+            if !self.is_new(state, thread as u16, (self.bound - spent) as u8) {
                 continue;
             }
             match chosen {
-                None => chosen = Some(*option),
-                Some(_) => self.note(word::OPEN, u64::from(option.thread)),
+                None => chosen = Some(thread),
+                Some(_) => self.note(word::OPEN, thread as u64),
             }
         }
         if is_bounded && !self.is_bounded {
@@ -184,10 +197,10 @@ impl Exhaustive {
         }
         let Some(chosen) = chosen else {
             self.course.is_known = true;
-            return usize::from(options[0].thread);
+            return first;
         };
-        self.note(word::CHOSEN, u64::from(chosen.thread));
-        usize::from(chosen.thread)
+        self.note(word::CHOSEN, chosen as u64);
+        chosen
     }
 
     /// Whether a state in which `thread` ran last has not been searched with at least as many
@@ -200,11 +213,11 @@ impl Exhaustive {
         let is_new = self.known.insert(entry);
         if is_new {
             self.note(word::KNOWN, 0);
-            self.log.push(entry);
+            self.write(entry);
             let entry = Known::entry(state, ANYBODY, spare);
             if self.known.insert(entry) {
                 self.note(word::KNOWN, 0);
-                self.log.push(entry);
+                self.write(entry);
             }
         }
         is_new
@@ -238,7 +251,9 @@ impl Exhaustive {
                     *self.width(self.path.len()) += 1;
                 }
                 word::KNOWN => {
-                    if let Some(entry) = self.log.get(index) {
+                    if let Some(entry) = self.log.get(index)
+                        && index >= self.written
+                    {
                         self.known.insert(entry);
                     }
                     index += 1;
@@ -248,6 +263,7 @@ impl Exhaustive {
             }
         }
         self.log.clear();
+        self.written = 0;
     }
 
     /// The number of choices at a pick.
@@ -259,10 +275,7 @@ impl Exhaustive {
     }
 
     fn go_on(&mut self, view: &View<'_>, thread: usize) {
-        let mut preempts = false;
-        self.options(view, |option| {
-            preempts |= usize::from(option.thread) == thread && option.preempts;
-        });
+        let preempts = thread != view.current && self.goes_on(view);
         let course = &mut self.course;
         course.preemptions += u32::from(preempts);
         course.pick += 1;
@@ -295,9 +308,7 @@ impl Strategy for Exhaustive {
             idle[view.current] = true;
         }
         let picked = if self.course.is_known {
-            let mut first = None;
-            self.options(view, |option| first = first.or(Some(option.thread)));
-            first.map_or_else(|| default_pick(view), usize::from)
+            self.first(view)
         } else if self.course.pick < self.path.len() {
             self.repeat(view)
         } else {

@@ -4,9 +4,9 @@
 //! same hash, in whatever order the others stand. Addresses do not take part: what a thread
 //! does next follows from its past.
 
+use crate::last_writes::LastWrites;
 use crate::rng::mix;
 use crate::strategy::Pending;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use raddle_abi::site::Operation;
 
@@ -16,13 +16,46 @@ const OBJECT_BITS: u32 = 4;
 const WORLD: usize = usize::MAX;
 
 /// See the module's description.
-#[derive(Default)]
 pub struct PartialOrder {
-    /// The past of each thread.
-    threads: Vec<u64>,
-    objects: BTreeMap<usize, Object>,
+    threads: Vec<Past>,
+    objects: LastWrites<Object>,
     /// Combines the threads' pasts; their order does not matter.
     sum: u64,
+}
+
+/// The past of a thread.
+#[derive(Clone, Copy)]
+struct Past {
+    /// Of its last operation, mixed with its number; that of a new thread if there was none.
+    own: u64,
+    /// What it adds to the sum.
+    share: u64,
+}
+
+impl Past {
+    fn of_new(thread: usize) -> Self {
+        Self {
+            own: mix(mix(thread as u64)),
+            share: 0,
+        }
+    }
+
+    fn behind(event: u64, thread: usize) -> Self {
+        Self {
+            own: mix(event ^ mix(thread as u64)),
+            share: mix(event ^ mix(thread as u64 + 1)),
+        }
+    }
+}
+
+impl Default for PartialOrder {
+    fn default() -> Self {
+        Self {
+            threads: Vec::new(),
+            objects: LastWrites::new(),
+            sum: 0,
+        }
+    }
 }
 
 /// The past of what threads conflict about.
@@ -64,56 +97,60 @@ impl PartialOrder {
         }
     }
 
-    fn past(&self, thread: usize) -> u64 {
-        self.threads.get(thread).copied().unwrap_or(0)
+    fn past(&self, thread: usize) -> Past {
+        let past = self.threads.get(thread).copied();
+        past.unwrap_or_else(|| Past::of_new(thread))
     }
 
-    fn share(thread: usize, past: u64) -> u64 {
-        match past {
-            0 => 0,
-            past => mix(past ^ mix(thread as u64 + 1)),
-        }
+    fn about(&self, object: Option<usize>) -> Object {
+        object.map_or_else(Object::default, |object| self.objects.get(object))
     }
 
     /// The hash of an operation with all that comes before it.
-    fn event(&self, thread: usize, pending: &Pending) -> u64 {
-        let object = Self::object(pending).and_then(|object| self.objects.get(&object));
-        let object = object.copied().unwrap_or_default();
-        let seen = match Self::is_write(pending) {
+    fn event(past: Past, object: Object, is_write: bool) -> u64 {
+        let seen = match is_write {
             true => object.written ^ mix(object.read),
             false => object.written,
         };
-        let own = mix(self.past(thread) ^ mix(thread as u64));
-        mix(own.wrapping_add(seen.rotate_left(17))) | 1
+        mix(past.own.wrapping_add(seen.rotate_left(17))) | 1
     }
 
     /// The hash after `thread` has done what it stands before.
     pub fn after(&self, thread: usize, pending: &Pending) -> u64 {
+        let past = self.past(thread);
+        let object = self.about(Self::object(pending));
+        let event = Self::event(past, object, Self::is_write(pending));
         self.sum
-            .wrapping_sub(Self::share(thread, self.past(thread)))
-            .wrapping_add(Self::share(thread, self.event(thread, pending)))
+            .wrapping_sub(past.share)
+            .wrapping_add(Past::behind(event, thread).share)
     }
 
     /// `thread` does what it stands before.
     pub fn step(&mut self, thread: usize, pending: &Pending) {
-        let event = self.event(thread, pending);
-        self.sum = self.after(thread, pending);
-        if self.threads.len() <= thread {
-            self.threads.resize(thread + 1, 0);
+        let past = self.past(thread);
+        let place = Self::object(pending);
+        let mut object = self.about(place);
+        let is_write = Self::is_write(pending);
+        let event = Self::event(past, object, is_write);
+        let next = Past::behind(event, thread);
+        self.sum = self.sum.wrapping_sub(past.share).wrapping_add(next.share);
+        while self.threads.len() <= thread {
+            self.threads.push(Past::of_new(self.threads.len()));
         }
-        self.threads[thread] = event;
-        if let Some(object) = Self::object(pending) {
-            let object = self.objects.entry(object).or_default();
-            match Self::is_write(pending) {
-                true => {
-                    *object = Object {
-                        written: event,
-                        read: 0,
-                    };
-                }
-                false => object.read = object.read.wrapping_add(mix(event)),
+        self.threads[thread] = next;
+        let Some(place) = place else {
+            return;
+        };
+        match is_write {
+            true => {
+                object = Object {
+                    written: event,
+                    read: 0,
+                };
             }
+            false => object.read = object.read.wrapping_add(mix(event)),
         }
+        self.objects.set(place, object);
     }
 }
 
