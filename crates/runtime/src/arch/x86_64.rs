@@ -28,6 +28,31 @@ pub fn exit_group(code: usize) -> ! {
     }
 }
 
+/// Saves registers and stack pointer, takes another stack, and goes on where that one was left.
+/// `$storage` is what else changes hands.
+macro_rules! switch {
+    ($($storage:literal)?) => {
+        naked_asm!(
+            "push rbp",
+            "push rbx",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            "mov [rdi], rsp",
+            "mov rsp, rsi",
+            $($storage,)?
+            "pop r15",
+            "pop r14",
+            "pop r13",
+            "pop r12",
+            "pop rbx",
+            "pop rbp",
+            "ret"
+        )
+    };
+}
+
 /// Saves the running fiber's registers and stack pointer in `*save`, and resumes another one
 /// with its thread-local storage.
 ///
@@ -36,24 +61,7 @@ pub fn exit_group(code: usize) -> ! {
 /// of a live thread control block.
 #[unsafe(naked)]
 pub unsafe extern "C" fn switch_fiber(save: *mut usize, to_sp: usize, to_fs: usize) {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "mov [rdi], rsp",
-        "mov rsp, rsi",
-        "wrfsbase rdx",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret"
-    )
+    switch!("wrfsbase rdx")
 }
 
 /// Like [`switch_fiber`], on the same OS thread and so with the same thread-local storage.
@@ -62,23 +70,7 @@ pub unsafe extern "C" fn switch_fiber(save: *mut usize, to_sp: usize, to_fs: usi
 /// `to_sp` was saved by one of the two or made by [`prepare_stack`].
 #[unsafe(naked)]
 pub unsafe extern "C" fn switch_stack(save: *mut usize, to_sp: usize) {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "mov [rdi], rsp",
-        "mov rsp, rsi",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret"
-    )
+    switch!()
 }
 
 /// Memory, files, descriptors, handlers and semaphore adjustments are shared; a thread of the
