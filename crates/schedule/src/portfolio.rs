@@ -65,11 +65,11 @@ impl Portfolio {
         };
         Self {
             members: alloc::vec![
-                member(50, Box::new(ReadsFrom::new()) as Box<dyn Strategy>),
-                member(17, Box::new(Surw::new())),
-                member(17, Box::new(Pct::of_any_depth())),
-                member(7, Box::new(Pos::new())),
-                member(4, Box::new(Random::new())),
+                member(46, Box::new(ReadsFrom::new()) as Box<dyn Strategy>),
+                member(32, Box::new(Surw::new())),
+                member(8, Box::new(Pct::of_any_depth())),
+                member(6, Box::new(Pos::new())),
+                member(3, Box::new(Random::new())),
                 member(5, Box::new(Deepening::new())),
             ],
             turn: 0,
