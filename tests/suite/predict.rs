@@ -44,8 +44,33 @@ fn a_copy_in_two_steps_is_torn() {
 }
 
 #[test]
-fn a_copy_under_both_locks_is_not() {
+fn the_monitor_alone_sees_it_when_chance_has_it() {
     let fixture = Fixture::special("accounts");
-    let run = fixture.check(&["predict", "right"], 0);
-    assert_eq!(notes(&run), ["no violation of an atomic set is predicted"]);
+    let monitor = ["predict", "--engine", "monitor", "--tries", "300"];
+    let run = fixture.check(&[&monitor[..], &["silent"]].concat(), 0);
+    let seen = "a violation of `accounts::Account` was seen (pattern 9) between `accounts::Account::copy` and \
+                `accounts::Account::credit`";
+    assert!(
+        notes(&run).iter().any(|note| note.starts_with(seen)),
+        "{:?}",
+        notes(&run)
+    );
+    let run = fixture.check(&[&monitor[..], &["right"]].concat(), 0);
+    assert_eq!(
+        notes(&run),
+        ["no violation of an atomic set was seen in 300 executions"]
+    );
+}
+
+#[test]
+fn a_copy_under_both_locks_is_not_and_a_wait_ends_a_unit() {
+    let fixture = Fixture::special("accounts");
+    for test in ["right", "waits"] {
+        let run = fixture.check(&["predict", "--profiles", "20", test], 0);
+        assert_eq!(
+            notes(&run),
+            ["no violation of an atomic set is predicted"],
+            "{test}"
+        );
+    }
 }

@@ -144,7 +144,7 @@ impl<'a> Instances<'a> {
         }
         let name = &self.trace.types[type_index.0 as usize];
         let layout = self.layouts.layout(name);
-        if layout.leaves.is_empty() {
+        if layout.leaves.is_empty() && layout.conditions.is_empty() {
             return;
         }
         let new = Placed {
@@ -284,6 +284,23 @@ impl<'a> Instances<'a> {
                 found(PlaceId(row.first.0 + index as u32));
             }
         }
+    }
+
+    /// Whether a load from here is the beginning of a wait.
+    #[inline]
+    pub fn is_condition(&self, location: Location) -> bool {
+        let object = self.objects.get(location.object.0 as usize);
+        object.is_some_and(|object| {
+            object.instances.iter().any(|placed| {
+                let offset = location.offset.checked_sub(placed.start);
+                let conditions = &placed.layout.conditions;
+                offset.is_some_and(|offset| {
+                    conditions
+                        .iter()
+                        .any(|(from, to)| (*from..*to).contains(&offset))
+                })
+            })
+        })
     }
 
     /// A place.

@@ -4,7 +4,7 @@
 //! holds them. A nested type of the user's has a set of its own. An enum is one place, except
 //! for payloads that are the user's types. Elements of an array are places of their own.
 
-use crate::type_names::{Class, array, class, is_left_out};
+use crate::type_names::{Class, array, class, is_left_out, is_waited_on};
 use raddle_trace::program_map::{FieldInfo, ProgramMap, TypeInfo};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -45,6 +45,8 @@ pub struct Layout {
     pub leaves: Vec<Leaf>,
     /// Instances of the user's types, the type itself among them if it is one.
     pub owners: Vec<Owner>,
+    /// Where condition variables are, from and to.
+    pub conditions: Vec<(u64, u64)>,
     /// Everything that is inside: where, and the name of its type.
     pub parts: HashSet<(u64, Rc<str>)>,
 }
@@ -102,6 +104,9 @@ struct Taker<'a> {
 
 impl Taker<'_> {
     fn take(&mut self, name: &str, offset: u64, size: u64, owner: Option<u32>, depth: u32) {
+        if is_waited_on(name) {
+            self.layout.conditions.push((offset, offset + size));
+        }
         let class = class(name);
         if size == 0 || class == Class::LeftOut || depth > MAX_DEPTH {
             return;

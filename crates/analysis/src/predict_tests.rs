@@ -192,6 +192,26 @@ fn a_wait_inside_of_a_unit_cuts_it() {
 }
 
 #[test]
+fn a_wait_that_finds_its_condition_changed_cuts_too() {
+    // A look at the condition variable, and another thread's notification came first.
+    let look = |kind: &str| {
+        format!(
+            "typed object 5 type 2
+             enter thread 1 site 1
+             access thread 1 kind read object 5 size 8
+             access thread 1 kind {kind} object 5 offset 16 size 4
+             access thread 1 kind read object 5 size 8
+             leave thread 1 site 1
+             enter thread 2 site 2
+             access thread 2 kind write object 5 size 8
+             leave thread 2 site 2"
+        )
+    };
+    check(&look("atomic-load"), &[]);
+    check(&look("atomic-rmw"), &["2: R3 W8' R5"]);
+}
+
+#[test]
 fn a_read_modify_write_fills_one_slot_and_a_failed_one_is_a_read() {
     let atomic = |kinds: &[&str]| {
         let mut text = String::from("enter thread 1 site 1\n");

@@ -4,6 +4,7 @@
 //! second learns which places two threads share and somebody writes: only those can take part in
 //! a violation, and the third hands out the units that touch them, as they end.
 //!
+//! A unit is cut where its thread waits, and where it looks at a condition variable to do so.
 //! What is left out besides: accesses to a block that the same unit has allocated, which nobody
 //! else knows yet; in a loop around a compare-exchange, what the unit read before it failed.
 
@@ -231,7 +232,15 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
     fn read(&mut self, event: &Event, at: u32) {
         let step = self.order.read(event);
         let thread = event.thread;
-        if step.waits {
+        let waits = match event.action {
+            Action::Access {
+                access: Access::AtomicLoad,
+                location,
+                ..
+            } => self.instances.is_condition(location),
+            _ => step.waits,
+        };
+        if waits {
             let (found, shortened) = (&mut self.found, &mut self.shortened);
             self.units
                 .cut(thread, at, |ended| hand_out(ended, found, shortened));

@@ -85,6 +85,7 @@ pub const TYPES: &str = "
     alloc::sync::Arc<std::sync::poison::mutex::Mutex<a::Pair>> 8
     std::sync::poison::mutex::Mutex<a::Pair> 24 inner std::sys::sync::mutex::futex::Mutex 0 4, \
         poison std::sync::poison::Flag 4 1, data core::cell::UnsafeCell<a::Pair> 8 16
+    a::Gate 24 pair a::Pair 0 16, open std::sync::poison::condvar::Condvar 16 4
     core::cell::UnsafeCell<a::Pair> 16 value a::Pair 0 16
     alloc::sync::ArcInner<std::sync::poison::mutex::Mutex<a::Pair>> 40 strong usize 0 8, \
         weak usize 8 8, data std::sync::poison::mutex::Mutex<a::Pair> 16 24";
@@ -129,6 +130,7 @@ pub fn scene(events: &str) -> (Trace, ProgramMap) {
          heap key 3 size 64
          type name \"a::Pair\"
          type name \"alloc::sync::ArcInner<std::sync::poison::mutex::Mutex<a::Pair>>\"
+         type name \"a::Gate\"
          {}
          typed object 0
          typed object 0 offset 16

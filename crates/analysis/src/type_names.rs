@@ -37,6 +37,10 @@ const LEFT_OUT: &[&str] = &[
     "parking_lot_core::",
 ];
 
+/// Types on which threads wait by loading a value first: they may find that it has changed, and
+/// then nothing shows that they would have waited.
+const WAITED_ON: &[&str] = &["std::sync::poison::condvar::", "std::sys::sync::condvar::"];
+
 /// Fields of known types that are no data, by type and name.
 const LEFT_OUT_FIELDS: &[(&str, &str)] = &[
     ("core::cell::RefCell", "borrow"),
@@ -78,6 +82,11 @@ pub fn class(name: &str) -> Class {
         true => Class::Own,
         false => Class::Wrapper,
     }
+}
+
+/// Whether threads wait on a type by loading from it.
+pub fn is_waited_on(name: &str) -> bool {
+    begins_with(name, WAITED_ON)
 }
 
 /// Whether a field of a type is no data.

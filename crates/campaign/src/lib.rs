@@ -44,7 +44,7 @@ pub use error::Error;
 pub use event::Event;
 pub use ignore::IgnoreRule;
 pub use options::{Options, Races};
-pub use predict::Prediction;
+pub use predict::{Engine, Prediction};
 pub use raddle_analysis::windows::Vwls;
 pub use raddle_trace::results::{Note, Progress, TestResult, Verdict};
 pub use replay::{Replay, Stored, find_stored, replay};

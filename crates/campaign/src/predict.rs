@@ -7,6 +7,7 @@
 //! functions, in a recording of that execution. Whatever else these executions show (a panic, a
 //! deadlock, a race) is taken up like any other sighting.
 
+mod monitored;
 mod words;
 
 use std::collections::{HashSet, VecDeque};
@@ -31,12 +32,24 @@ const PROFILES: [&str; 4] = ["serial", "random", "pos", "pct(3)"];
 /// Of so many tries, one is on the accesses that were recorded; the others are on any.
 const SAME_IN: u64 = 2;
 
+/// What finds violations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// Prediction and directed executions.
+    #[default]
+    Asset,
+    /// The monitor alone, under random schedules.
+    Monitor,
+}
+
 /// How to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prediction {
+    /// What finds violations.
+    pub engine: Engine,
     /// Executions that are recorded.
     pub profiles: u64,
-    /// Directed executions per potential violation.
+    /// Directed executions per potential violation; executions of the monitor.
     pub tries: u64,
     /// Which locks a unit gives up before it is held.
     pub vwls: Vwls,
@@ -45,6 +58,7 @@ pub struct Prediction {
 impl Default for Prediction {
     fn default() -> Self {
         Self {
+            engine: Engine::Asset,
             profiles: 3,
             tries: 100,
             vwls: Vwls::Needed,
@@ -62,6 +76,8 @@ pub(crate) struct Hunt {
     candidates: VecDeque<Candidate>,
     predicted: usize,
     real: usize,
+    /// What the monitor has seen.
+    observed: HashSet<monitored::Kind>,
 }
 
 /// What tells potential violations apart: pattern, and site key and context of each access.
@@ -72,8 +88,16 @@ struct Candidate {
     trace: Arc<Trace>,
 }
 
-/// Predicts and confirms until nothing is left or the time is over.
+/// Lets the engine work until nothing is left or the time is over.
 pub(crate) fn predict(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> {
+    match prediction.engine {
+        Engine::Asset => hunt(test, prediction),
+        Engine::Monitor => monitored::watch(test, prediction),
+    }
+}
+
+/// Predicts and confirms.
+fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> {
     let map = program_map(test)?;
     while test.course.hunt.profiles < prediction.profiles && !test.allowance.is_over() {
         profile(test, &map, prediction)?;

@@ -98,10 +98,13 @@ pub(crate) struct TestCommand {
 /// `predict`.
 #[derive(Args, Debug)]
 pub(crate) struct PredictCommand {
+    /// What finds violations: `asset` predicts and directs, `monitor` watches random executions
+    #[arg(long, value_name = "ENGINE", default_value = "asset")]
+    pub engine: EngineName,
     /// Executions that are recorded and predicted from
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
     pub profiles: u64,
-    /// Directed executions per predicted violation
+    /// Directed executions per predicted violation; executions that the monitor watches
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     pub tries: u64,
     /// Which locks a unit of work has given up before it is held: those that the other one needs,
@@ -110,6 +113,13 @@ pub(crate) struct PredictCommand {
     pub vwls: VwlsKind,
     #[command(flatten)]
     pub test: TestCommand,
+}
+
+/// Values of `--engine`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    Asset,
+    Monitor,
 }
 
 /// Values of `--vwls`.

@@ -1,5 +1,6 @@
 //! What prediction says, in sentences.
 
+use raddle_analysis::monitor::Observed;
 use raddle_analysis::patterns::{Slot, Who};
 use raddle_analysis::predict::{Access, Prediction, Violation};
 use raddle_analysis::type_names::base;
@@ -15,6 +16,42 @@ pub(super) fn summary(predicted: usize, real: usize) -> String {
         0 => "no violation of an atomic set is predicted".to_owned(),
         1 => format!("1 violation of an atomic set was predicted, {real} became real"),
         _ => format!("{predicted} violations of atomic sets were predicted, {real} became real"),
+    }
+}
+
+/// What came of a test that was only watched.
+pub(super) fn watched(kinds: usize, executions: u64) -> String {
+    match kinds {
+        0 => format!("no violation of an atomic set was seen in {executions} executions"),
+        1 => format!("1 kind of violation of an atomic set was seen in {executions} executions"),
+        _ => format!(
+            "{kinds} kinds of violations of atomic sets were seen in {executions} executions"
+        ),
+    }
+}
+
+/// A violation that the monitor saw.
+pub(super) fn observed(observed: &Observed, trace: &Trace, execution: u64) -> String {
+    let functions: Vec<_> = observed
+        .parties
+        .iter()
+        .map(|party| format!("`{}`", function(trace, party.function)))
+        .collect();
+    let kind = match observed.pattern {
+        0 => "a cycle that matches no pattern".to_owned(),
+        number => format!("pattern {number}"),
+    };
+    format!(
+        "a violation of {} was seen ({kind}) between {}, first in execution {execution}",
+        set(&observed.set),
+        functions.join(" and ")
+    )
+}
+
+fn set(name: &str) -> String {
+    match name.strip_prefix("static ") {
+        Some(module) => format!("the statics of `{module}`"),
+        None => format!("`{}`", base(name)),
     }
 }
 
@@ -38,10 +75,7 @@ pub(super) fn real(violation: &Violation, trace: &Trace, map: &ProgramMap, tries
         .iter()
         .map(|access| step(violation, access, trace, map, (u, v)))
         .collect();
-    let set = match violation.set.strip_prefix("static ") {
-        Some(module) => format!("the statics of `{module}`"),
-        None => format!("`{}`", base(&violation.set)),
-    };
+    let set = set(&violation.set);
     let tries = match tries {
         1 => "the first try".to_owned(),
         tries => format!("try {tries}"),
