@@ -134,26 +134,30 @@ fn program_map(test: &TestRun<'_>) -> Ended<ProgramMap> {
     })
 }
 
-/// Records an execution and predicts from it.
-fn profile(test: &mut TestRun<'_>, map: &ProgramMap, prediction: Prediction) -> Ended<()> {
-    let number = test.course.hunt.profiles;
-    let strategy = PROFILES[number as usize % PROFILES.len()];
+/// Runs one more execution, and writes down everything that it does.
+fn record(test: &mut TestRun<'_>, strategy: &str) -> Ended<Option<Trace>> {
     let mut request = test.request(strategy, 1);
-    request.seed = request.seed.wrapping_add(number);
+    request.seed = request.seed.wrapping_add(test.course.hunt.profiles);
     request.record = true;
     let outcome = test.plan(&request)?;
     test.sighted(&outcome.findings, &request);
     test.course.tally.explored += 1;
     test.course.hunt.profiles += 1;
     let Some(recording) = &outcome.recording else {
-        return Ok(());
+        return Ok(None);
     };
     if recording.overflow {
-        let note =
-            "only the beginning of the execution fitted into the recording that is predicted from";
+        let note = "only the beginning of an execution fitted into its recording";
         test.session.note(test.target, note.to_owned());
     }
-    let Some(trace) = named(test, recording) else {
+    Ok(named(test, recording))
+}
+
+/// Records an execution and predicts from it.
+fn profile(test: &mut TestRun<'_>, map: &ProgramMap, prediction: Prediction) -> Ended<()> {
+    let number = test.course.hunt.profiles;
+    let strategy = PROFILES[number as usize % PROFILES.len()];
+    let Some(trace) = record(test, strategy)? else {
         return Ok(());
     };
     let options = phase_one::Options {

@@ -5,7 +5,7 @@ use raddle_analysis::monitor::{Observed, monitor};
 use raddle_trace::event::Trace;
 use raddle_trace::program_map::ProgramMap;
 
-use super::{Prediction, named, program_map, site_key, words};
+use super::{Prediction, program_map, record, site_key, words};
 use crate::test_run::{Ended, TestRun};
 
 /// What tells violations apart: pattern, name of the set, and keys of the functions.
@@ -31,21 +31,13 @@ pub(super) fn watch(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()>
 }
 
 fn execution(test: &mut TestRun<'_>, map: &ProgramMap) -> Ended<()> {
-    let number = test.course.hunt.profiles;
-    let mut request = test.request("random", 1);
-    request.seed = request.seed.wrapping_add(number);
-    request.record = true;
-    let outcome = test.plan(&request)?;
-    test.sighted(&outcome.findings, &request);
-    test.course.tally.explored += 1;
-    test.course.hunt.profiles += 1;
-    let recording = outcome.recording.as_ref();
-    let Some(trace) = recording.and_then(|recording| named(test, recording)) else {
+    let Some(trace) = record(test, "random")? else {
         return Ok(());
     };
+    let number = test.course.hunt.profiles;
     for observed in monitor(&trace, map) {
         if test.course.hunt.observed.insert(kind(&observed, &trace)) {
-            let note = words::observed(&observed, &trace, number + 1);
+            let note = words::observed(&observed, &trace, number);
             test.session.note(test.target, note);
         }
     }
