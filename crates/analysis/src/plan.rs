@@ -1,23 +1,23 @@
-//! From a potential violation to the order of events that shows it (the paper's section 4.2).
-//!
-//! The accesses have to come in the order of the pattern. After the first access of a window its
-//! unit is held, at once if its vulnerable window lockset is empty, else as soon as it has given
-//! up the locks in it. The other unit, should it come first, is held before it acquires what the
-//! first one needs on its way.
+//! From something predicted to the order of events that shows it, one file per kind of prediction.
 //!
 //! An event is known by its thread, its site and its occurrence there ([`Aim::Same`]), which leads
-//! to the very accesses of the trace, or by its site and its relation to the events before
+//! to the very events of the trace, or by its site and its relation to the events before
 //! ([`Aim::Any`]). A plan knows no calling contexts; whether what happened is what was meant is for
-//! [`crate::monitor`] to say.
+//! [`crate::monitor`] and the oracles to say.
 
-use crate::patterns::Who;
-use crate::predict::{Unit, Violation};
+pub mod lock_order;
+pub mod lock_pattern;
+pub mod race;
+mod violation;
+
+pub use violation::order;
+
 use raddle_abi::plan::{
     ANY_OCCURRENCE, ANY_THREAD, EventAnchor, NO_EVENT, Relation, Rule, RuleKind, ThreadAnchor,
 };
 use raddle_trace::event::{Action, Location, LockStep, ThreadId, Trace};
 
-/// Which accesses are meant.
+/// Which events are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
     /// Those of the trace.
@@ -31,64 +31,32 @@ pub enum Aim {
 pub struct Order {
     /// Names of threads.
     pub threads: Vec<ThreadAnchor>,
-    /// The accesses in the order of the pattern, then what is done with locks.
+    /// What was predicted, in its order, then what is done with locks on the way.
     pub events: Vec<EventAnchor>,
     /// What comes before what, and who is held.
     pub rules: Vec<Rule>,
 }
 
-/// The order that shows a violation, if the sites of its accesses are known.
-pub fn order(violation: &Violation, trace: &Trace, aim: Aim) -> Option<Order> {
-    let mut builder = Builder {
-        violation,
-        trace,
-        aim,
-        order: Order::default(),
-        given_up: Vec::new(),
-    };
-    if aim == Aim::Same {
-        builder.order.threads = thread_anchors(trace);
-    }
-    for index in 0..violation.accesses.len() {
-        builder.access(index)?;
-    }
-    for later in 1..violation.accesses.len() {
-        builder.rule(RuleKind::Before, 0, later - 1, later);
-    }
-    builder.hold(Who::U);
-    builder.hold(Who::V);
-    builder.keep_out();
-    Some(builder.order)
-}
-
-/// Names threads as the trace does. Those that were there from the start need none.
-fn thread_anchors(trace: &Trace) -> Vec<ThreadAnchor> {
-    let threads = trace.threads.iter().enumerate();
-    let started = threads.filter_map(|(index, name)| {
-        Some(ThreadAnchor {
-            thread: index as u16,
-            parent: name.parent?.0,
-            occurrence: name.occurrence,
-            site_key: name.site_key,
-        })
-    });
-    started.collect()
-}
-
-struct Builder<'a> {
-    violation: &'a Violation,
+/// An order that is being made.
+struct Draft<'a> {
     trace: &'a Trace,
     aim: Aim,
     order: Order,
-    /// Locks that `u` gives up in its window, and the events in which it does.
-    given_up: Vec<(Location, usize)>,
 }
 
-impl Builder<'_> {
-    fn unit(&self, who: Who) -> &Unit {
-        match who {
-            Who::U => &self.violation.u,
-            Who::V => &self.violation.v,
+impl<'a> Draft<'a> {
+    fn new(trace: &'a Trace, aim: Aim) -> Self {
+        let threads = match aim {
+            Aim::Same => thread_anchors(trace),
+            Aim::Any => Vec::new(),
+        };
+        Self {
+            trace,
+            aim,
+            order: Order {
+                threads,
+                ..Order::default()
+            },
         }
     }
 
@@ -153,54 +121,23 @@ impl Builder<'_> {
         })
     }
 
-    /// An anchor of a unit; with [`Aim::Any`], it is told by the first access of the pattern.
-    fn anchor_of(&self, at: u32, who: Who) -> Option<EventAnchor> {
+    /// An anchor whose thread, with [`Aim::Any`], is told by an event before it.
+    fn related(&self, at: u32, relation: Relation, event: usize) -> Option<EventAnchor> {
         let anchor = self.anchor(at)?;
-        let relation = match who {
-            Who::U => Relation::SameThread,
-            Who::V => Relation::OtherThread,
-        };
         Some(match self.aim {
             Aim::Same => anchor,
             Aim::Any => EventAnchor {
                 relation: relation as u16,
-                related: 0,
+                related: event as u32,
                 ..anchor
             },
         })
     }
 
-    /// Adds an access of the pattern.
-    fn access(&mut self, index: usize) -> Option<()> {
-        let accesses = &self.violation.accesses;
-        let at = accesses[index].at;
-        let mut anchor = match index {
-            0 => self.anchor(at)?,
-            _ => self.anchor_of(at, accesses[index].who)?,
-        };
-        if self.aim == Aim::Any {
-            let steps = self.violation.pattern.steps;
-            // Two steps of the other unit are of the same thread.
-            let before = steps[..index].iter().position(|step| step.who == Who::V);
-            if let Some(before) = before
-                && steps[index].who == Who::V
-            {
-                anchor.relation = Relation::SameThread as u16;
-                anchor.related = before as u32;
-            }
-            let place = self.touched(at);
-            let same = (0..index).find(|other| self.touched(accesses[*other].at) == place);
-            anchor.object = same.map_or(NO_EVENT, |other| other as u32);
-        }
+    /// Adds an event.
+    fn push(&mut self, anchor: EventAnchor) -> usize {
         self.order.events.push(anchor);
-        Some(())
-    }
-
-    fn touched(&self, at: u32) -> Option<Location> {
-        match self.trace.events[at as usize].action {
-            Action::Access { location, .. } => Some(location),
-            _ => None,
-        }
+        self.order.events.len() - 1
     }
 
     fn rule(&mut self, kind: RuleKind, hold: u32, event: usize, then: usize) {
@@ -212,75 +149,6 @@ impl Builder<'_> {
         });
     }
 
-    /// Holds a unit in its window, if it has one.
-    fn hold(&mut self, who: Who) {
-        let steps = self.violation.pattern.steps;
-        let own: Vec<_> = (0..steps.len())
-            .filter(|index| steps[*index].who == who)
-            .collect();
-        let (first, last) = (own[0], own[own.len() - 1]);
-        let inside = (first + 1..last).rfind(|index| steps[*index].who != who);
-        let Some(until) = inside else { return };
-        let number = if who == Who::U { 1 } else { 2 };
-        let vwls = self.unit(who).vwls.clone();
-        let thread = self.unit(who).thread;
-        let from = self.violation.accesses[first].at;
-        self.rule(RuleKind::Hold, number, first, 0);
-        for lock in vwls {
-            let released = self.next(thread, from, lock, LockStep::Release);
-            if let Some(anchor) = released.and_then(|at| self.anchor_of(at, who)) {
-                self.order.events.push(anchor);
-                let event = self.order.events.len() - 1;
-                self.rule(RuleKind::Hold, number, event, 0);
-                if who == Who::U {
-                    self.given_up.push((lock, event));
-                }
-            }
-        }
-        self.rule(RuleKind::Until, number, until, 0);
-    }
-
-    /// Lets the other unit acquire nothing that the first one needs, before that is where it has
-    /// to be.
-    fn keep_out(&mut self) {
-        let accesses = &self.violation.accesses;
-        let Some(first) = accesses.iter().find(|access| access.who == Who::V) else {
-            return;
-        };
-        let needed = &accesses[0].holding;
-        let locks: Vec<_> = first
-            .holding
-            .iter()
-            .filter(|lock| needed.contains(lock))
-            .copied()
-            .collect();
-        let (at, thread) = (first.at, self.violation.v.thread);
-        for lock in locks {
-            let acquired = self.last(thread, at, lock, LockStep::Acquire);
-            let Some(anchor) = acquired.and_then(|at| self.anchor_of(at, Who::V)) else {
-                continue;
-            };
-            // The units may acquire it at the same site: then nothing tells them apart.
-            let is_ambiguous = self.aim == Aim::Any
-                && self
-                    .last(
-                        self.violation.u.thread,
-                        accesses[0].at,
-                        lock,
-                        LockStep::Acquire,
-                    )
-                    .and_then(|at| self.key(self.step_of(at)))
-                    == Some(anchor.site_key);
-            if !is_ambiguous {
-                self.order.events.push(anchor);
-                let event = self.order.events.len() - 1;
-                let given_up = self.given_up.iter().find(|(given, _)| *given == lock);
-                let before = given_up.map_or(0, |(_, released)| *released);
-                self.rule(RuleKind::Before, 0, before, event);
-            }
-        }
-    }
-
     fn is_step(&self, at: usize, thread: ThreadId, lock: Location, step: LockStep) -> bool {
         let event = &self.trace.events[at];
         let is_step = matches!(&event.action, Action::Lock { step: other, lock: place, .. }
@@ -288,18 +156,33 @@ impl Builder<'_> {
         is_step && event.thread == thread
     }
 
+    /// The next time that a thread does something with a lock.
     fn next(&self, thread: ThreadId, from: u32, lock: Location, step: LockStep) -> Option<u32> {
         let mut later = from as usize + 1..self.trace.events.len();
         let found = later.find(|at| self.is_step(*at, thread, lock, step))?;
         Some(found as u32)
     }
 
+    /// The last time before.
     fn last(&self, thread: ThreadId, before: u32, lock: Location, step: LockStep) -> Option<u32> {
         let found = (0..before as usize).rfind(|at| self.is_step(*at, thread, lock, step))?;
         Some(found as u32)
     }
 }
 
+/// Names threads as the trace does. Those that were there from the start need none.
+fn thread_anchors(trace: &Trace) -> Vec<ThreadAnchor> {
+    let threads = trace.threads.iter().enumerate();
+    let started = threads.filter_map(|(index, name)| {
+        Some(ThreadAnchor {
+            thread: index as u16,
+            parent: name.parent?.0,
+            occurrence: name.occurrence,
+            site_key: name.site_key,
+        })
+    });
+    started.collect()
+}
+
 #[cfg(test)]
-#[path = "plan_tests.rs"]
-mod tests;
+mod testing;
