@@ -161,8 +161,8 @@ pub fn scene(events: &str) -> (Trace, ProgramMap) {
 }
 
 /// A trace of steps, one event each: a thread, and then `+`, `s` or `-` with the place of a lock to
-/// acquire, share or release it; `R`, `W` or `A` (atomically, both) and `x` or `y`; `!` sends a
-/// message and `?` receives it. Each step has a site of its own.
+/// acquire, share or release it; `R`, `W` or `A` (atomically, both), `L` or `S` (a relaxed load or
+/// store) and `x` or `y`; `!` sends a message and `?` receives it. Each step has a site of its own.
 pub fn story(steps: &str) -> Trace {
     let mut text =
         String::from("raddle trace 2\nthread\nthread parent 1\nthread parent 1 occurrence 1\n");
@@ -183,6 +183,8 @@ pub fn story(steps: &str) -> Trace {
             "R" => access("read"),
             "W" => access("write"),
             "A" => access("atomic-rmw"),
+            "L" => access("atomic-load") + " order relaxed",
+            "S" => access("atomic-store") + " order relaxed",
             "+" => lock("step acquire"),
             "s" => lock("step acquire mode shared"),
             "-" => lock("step release"),

@@ -1,7 +1,7 @@
 //! What a campaign tells its caller while it runs.
 
 use raddle_trace::finding::Finding;
-use raddle_trace::results::{Note, Progress, TestResult};
+use raddle_trace::results::{Note, Predicted, Progress, SeenViolation, TestResult};
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
@@ -21,6 +21,10 @@ pub enum Event {
     },
     /// Something worth knowing that is not a finding.
     Note(Note),
+    /// A kind of violation of an atomic set that happened, at the end of a target.
+    Violation(Box<SeenViolation>),
+    /// What prediction came to, at the end of a target.
+    Predicted(Box<Predicted>),
     /// A target has its verdict, which may be that there was no time for it.
     TestDone(Box<TestResult>),
 }

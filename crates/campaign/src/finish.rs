@@ -5,6 +5,7 @@ use raddle_abi::plan::Reexecution;
 use raddle_trace::runner::Searched;
 
 use crate::course::Course;
+use crate::predict::seen;
 use crate::session::Session;
 use crate::{Target, TestResult, Verdict, verdict};
 
@@ -16,6 +17,11 @@ pub(crate) fn finish(
     verdict: Verdict,
 ) -> TestResult {
     notes(session, target, &course, &verdict);
+    if let Some(prediction) = session.options.prediction
+        && verdict == Verdict::Explored
+    {
+        seen::conclude(session, target, &course, prediction);
+    }
     settle_counts(session, &course);
     if course.turns > 0 {
         remember(session, target, &mut course, &verdict);

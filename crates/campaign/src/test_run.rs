@@ -14,8 +14,7 @@ use crate::explain::Explainer;
 use crate::runner::{Limits, ProcessRunner};
 use crate::session::Session;
 use crate::{
-    Event, Options, Races, Target, Verdict, explore, nondeterminism, predict, regressions, serial,
-    verdict,
+    Event, Options, Races, Target, Verdict, explore, nondeterminism, regressions, serial, verdict,
 };
 
 /// Gives a test a turn. The verdict stands unless the test was postponed.
@@ -85,10 +84,15 @@ impl TestRun<'_> {
         }
         serial::check(self)
             .and_then(|()| match self.session.options.prediction {
-                Some(prediction) => predict::predict(self, prediction),
+                Some(prediction) => prediction.engine.drive(self, prediction),
                 None => explore::explore(self),
             })
-            .map(|()| nondeterminism::check(self))
+            .map(|()| {
+                // Its executions would be chance finds among those that were predicted.
+                if self.session.options.prediction.is_none() {
+                    nondeterminism::check(self);
+                }
+            })
             .map_or_else(|verdict| verdict, |()| Verdict::Explored)
     }
 
@@ -168,6 +172,14 @@ impl TestRun<'_> {
         let outcome = self.runner.run(request).ok()?;
         self.sighted(&outcome.findings, request);
         Some(outcome)
+    }
+
+    /// A turn in which nothing was explored came too late.
+    pub fn has_explored(&self) -> Ended<()> {
+        match self.course.tally.explored {
+            0 => Err(self.course.out_of_time(self.session)),
+            _ => Ok(()),
+        }
     }
 
     /// Ends the worker, so that the next plan gets a new one.

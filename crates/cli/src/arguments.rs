@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use raddle_campaign::Engine;
 
 use crate::cargo_flags::CargoFlags;
 use crate::settings::{OutputOptions, RunOptions};
@@ -98,15 +100,18 @@ pub(crate) struct TestCommand {
 /// `predict`.
 #[derive(Args, Debug)]
 pub(crate) struct PredictCommand {
-    /// What finds violations: `asset` predicts and directs, `monitor` watches random executions
-    #[arg(long, value_name = "ENGINE", default_value = "asset")]
-    pub engine: EngineName,
+    /// What finds violations
+    #[arg(long, value_name = "ENGINE", default_value = Engine::default().name(), value_parser = engines())]
+    pub engine: Engine,
     /// Executions that are recorded and predicted from
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
     pub profiles: u64,
-    /// Directed executions per predicted violation; executions that the monitor watches
+    /// Directed executions per prediction; all executions of `monitor`, `lock-pattern` and `random`
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     pub tries: u64,
+    /// Make all tries, also after the first that shows what was predicted: to measure how many do
+    #[arg(long)]
+    pub all_tries: bool,
     /// Which locks a unit of work has given up before it is held: those that the other one needs,
     /// or only those held at all accesses, as in the paper on AssetFuzzer
     #[arg(long, value_name = "KIND", default_value = "needed")]
@@ -116,10 +121,12 @@ pub(crate) struct PredictCommand {
 }
 
 /// Values of `--engine`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EngineName {
-    Asset,
-    Monitor,
+fn engines() -> impl TypedValueParser<Value = Engine> {
+    let names = Engine::all()
+        .iter()
+        .map(|engine| PossibleValue::new(engine.name()).help(engine.about()));
+    PossibleValuesParser::new(names)
+        .try_map(|name| Engine::named(&name).ok_or("there is no such engine"))
 }
 
 /// Values of `--vwls`.

@@ -74,6 +74,8 @@ impl Console {
                 target: finding.target,
             }),
             campaign::Event::Note(note) => Event::Note(note),
+            campaign::Event::Violation(seen) => Event::Violation(seen),
+            campaign::Event::Predicted(predicted) => Event::Predicted(predicted),
             campaign::Event::TestDone(result) => Event::Test(result),
         };
         self.show(&event);

@@ -1,7 +1,7 @@
 //! What there is to show.
 
 use raddle_trace::finding::Finding;
-use raddle_trace::results::{Note, Progress, TestResult, Totals};
+use raddle_trace::results::{Note, Predicted, Progress, SeenViolation, TestResult, Totals};
 
 /// One thing to show.
 #[derive(Clone, Debug)]
@@ -21,6 +21,10 @@ pub enum Event {
     Finding(Box<Finding>),
     /// Something worth knowing that is not a finding.
     Note(Note),
+    /// A kind of violation of an atomic set that happened in a test.
+    Violation(Box<SeenViolation>),
+    /// What prediction came to in a test.
+    Predicted(Box<Predicted>),
     /// Work on one test ended.
     Test(Box<TestResult>),
     /// A test that could be run.

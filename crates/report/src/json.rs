@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use raddle_trace::finding::{Finding, Place, ScheduleSize};
+use raddle_trace::results::{Predicted, SeenViolation};
 use serde::Serialize;
 
 use crate::{Check, Event, ListedTest, Note, Replay, Reporter, Summary, TestResult};
@@ -46,6 +47,27 @@ enum Line<'a> {
         test: &'a str,
         target: &'a str,
         text: &'a str,
+    },
+    Violation {
+        test: &'a str,
+        target: &'a str,
+        engine: &'a str,
+        pattern: u8,
+        set: &'a str,
+        units: Vec<SiteField<'a>>,
+        first_execution: u64,
+        hits: u64,
+        tries: u64,
+    },
+    Prediction {
+        test: &'a str,
+        target: &'a str,
+        engine: &'a str,
+        predicted: u64,
+        real: u64,
+        tries: u64,
+        hits: u64,
+        executions: u64,
     },
     Test {
         test: &'a str,
@@ -175,6 +197,8 @@ impl<'a> Line<'a> {
             Event::Status { .. } | Event::Progress(_) => return None,
             Event::Finding(finding) => Self::Finding(FindingLine::of(finding)),
             Event::Note(Note { test, target, text }) => Self::Note { test, target, text },
+            Event::Violation(seen) => Self::violation(seen),
+            Event::Predicted(predicted) => Self::prediction(predicted),
             Event::Test(test) => Self::test(test),
             Event::Listed(ListedTest {
                 test,
@@ -195,6 +219,33 @@ impl<'a> Line<'a> {
             },
             Event::Summary(summary) => Self::summary(summary),
         })
+    }
+
+    fn violation(seen: &'a SeenViolation) -> Self {
+        Self::Violation {
+            test: &seen.test,
+            target: &seen.target,
+            engine: seen.engine,
+            pattern: seen.pattern,
+            set: &seen.set,
+            units: seen.units.iter().map(SiteField::of).collect(),
+            first_execution: seen.first_execution,
+            hits: seen.hits,
+            tries: seen.tries,
+        }
+    }
+
+    fn prediction(predicted: &'a Predicted) -> Self {
+        Self::Prediction {
+            test: &predicted.test,
+            target: &predicted.target,
+            engine: predicted.engine,
+            predicted: predicted.predicted,
+            real: predicted.real,
+            tries: predicted.tries,
+            hits: predicted.hits,
+            executions: predicted.executions,
+        }
     }
 
     fn test(report: &'a TestResult) -> Self {

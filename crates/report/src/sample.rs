@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use raddle_abi::finding::Kind;
 use raddle_trace::finding::{Finding, LaneStep, Place, ScheduleSize, Stack};
-use raddle_trace::results::Totals;
+use raddle_trace::results::{Predicted, SeenViolation, Totals};
 
 use crate::{
     Check, CheckResult, Event, ListedTest, Note, Progress, Replay, Summary, TestResult, Verdict,
@@ -33,6 +33,7 @@ pub(crate) fn events() -> Vec<Event> {
             "the rule for `panic-0000000000` matched nothing",
         )),
     ];
+    events.extend(predicted());
     events.extend(tests().into_iter().map(Box::new).map(Event::Test));
     events.extend([
         Event::Listed(ListedTest {
@@ -186,4 +187,39 @@ pub(crate) fn deadlock(threads: usize) -> Finding {
         size: None,
         ..race()
     }
+}
+
+fn predicted() -> [Event; 2] {
+    let place = |line: u32, function: &str| Place {
+        file: "src/lib.rs".to_owned(),
+        line,
+        column: 5,
+        function: function.to_owned(),
+    };
+    [
+        Event::Violation(Box::new(SeenViolation {
+            test: "tests::copies".to_owned(),
+            target: "lib".to_owned(),
+            engine: "asset",
+            pattern: 9,
+            set: "sample::Account".to_owned(),
+            units: vec![
+                place(12, "sample::Account::copy"),
+                place(20, "sample::Account::credit"),
+            ],
+            first_execution: 4,
+            hits: 1,
+            tries: 1,
+        })),
+        Event::Predicted(Box::new(Predicted {
+            test: "tests::copies".to_owned(),
+            target: "lib".to_owned(),
+            engine: "asset",
+            predicted: 1,
+            real: 1,
+            tries: 1,
+            hits: 1,
+            executions: 4,
+        })),
+    ]
 }

@@ -177,6 +177,8 @@ impl<O: Write, E: Write> Reporter for Terminal<O, E> {
             }
             Event::Finding(finding) => self.finding(finding),
             Event::Note(note) => self.note(note),
+            // People read the same in notes.
+            Event::Violation(_) | Event::Predicted(_) => Ok(()),
             Event::Test(test) => self.test(test),
             Event::Listed(listed) => self.listed(listed),
             Event::Replay(replay) => self.replay(replay),

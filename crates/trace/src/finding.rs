@@ -4,7 +4,7 @@ use raddle_abi::finding::Kind;
 use serde::{Deserialize, Serialize};
 
 /// A place in the source, for people.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// Relative to the workspace, else `name-version/...`, else `std/...`.
     pub file: String,

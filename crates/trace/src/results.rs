@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::finding::Place;
+
 /// Result of one target.
 #[derive(Clone, Debug)]
 pub struct TestResult {
@@ -160,4 +162,48 @@ impl Note {
             ..Self::default()
         }
     }
+}
+
+/// What prediction came to in a test.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Predicted {
+    /// Name of the test.
+    pub test: String,
+    /// Name of its cargo target.
+    pub target: String,
+    /// What predicted.
+    pub engine: &'static str,
+    /// What was predicted.
+    pub predicted: u64,
+    /// What of that became real.
+    pub real: u64,
+    /// Executions that were meant to show something.
+    pub tries: u64,
+    /// Those of them in which a violation of an atomic set happened.
+    pub hits: u64,
+    /// All executions.
+    pub executions: u64,
+}
+
+/// A kind of violation of an atomic set that happened in a test.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeenViolation {
+    /// Name of the test.
+    pub test: String,
+    /// Name of its cargo target.
+    pub target: String,
+    /// What made it happen.
+    pub engine: &'static str,
+    /// Number of the pattern; 0 for a cycle that matches none.
+    pub pattern: u8,
+    /// Name of the type or module that the set belongs to.
+    pub set: String,
+    /// Its units of work, in the order of the pattern.
+    pub units: Vec<Place>,
+    /// The execution that first showed it, from 1.
+    pub first_execution: u64,
+    /// Executions that showed it.
+    pub hits: u64,
+    /// Executions that were meant to show something.
+    pub tries: u64,
 }

@@ -64,6 +64,11 @@ struct Story {
     interest: Interest,
 }
 
+/// A source file as it is shown in a workspace.
+pub(crate) fn shown_file(workspace: &Path, file: &str) -> String {
+    Paths::new(workspace).shown(file).0
+}
+
 impl Explainer {
     /// Of this executable, in this workspace. Missing debug information costs names only.
     pub fn new(executable: &Path, workspace: &Path) -> Self {

@@ -7,15 +7,65 @@ use raddle_analysis::type_names::base;
 use raddle_trace::event::{Action, ObjectName, SiteIndex, Trace};
 use raddle_trace::program_map::ProgramMap;
 
+use super::Hunt;
+
 /// Names of fields that say nothing about the user's data.
 const INNER: [&str; 7] = ["data", "value", "v", "inner", "buf", "pointer", "__0"];
 
 /// What came of a test.
-pub(super) fn summary(predicted: usize, real: usize) -> String {
+pub(super) fn summary(hunt: &Hunt) -> Vec<String> {
+    let deadlocks = &hunt.deadlocks;
+    let mut notes = vec![violations(hunt.predicted, hunt.real)];
+    if deadlocks.predicted > 0 {
+        let became = match deadlocks.shown {
+            0 => "none happened".to_owned(),
+            shown => format!("{shown} happened"),
+        };
+        let predicted = counted(deadlocks.predicted, "deadlock", "deadlocks");
+        notes.push(format!(
+            "{predicted} predicted from the order of locks, {became}"
+        ));
+    }
+    notes
+}
+
+fn violations(predicted: usize, real: usize) -> String {
     match predicted {
         0 => "no violation of an atomic set is predicted".to_owned(),
         1 => format!("1 violation of an atomic set was predicted, {real} became real"),
         _ => format!("{predicted} violations of atomic sets were predicted, {real} became real"),
+    }
+}
+
+/// What came of predicted races.
+pub(super) fn races(hunt: &Hunt) -> String {
+    let predicted = counted(hunt.predicted, "race", "races");
+    match hunt.predicted {
+        0 => format!("{predicted} predicted"),
+        _ => format!("{predicted} predicted, {} made to happen", hunt.real),
+    }
+}
+
+/// What came of blocks that may be broken.
+pub(super) fn blocks(hunt: &Hunt) -> String {
+    let predicted = counted(hunt.predicted, "block", "blocks");
+    format!(
+        "{predicted} predicted to give a lock up and acquire it again, {} broken by another thread",
+        hunt.real
+    )
+}
+
+/// What came of random schedules.
+pub(super) fn ran(hunt: &Hunt) -> String {
+    let executions = counted(hunt.monitored.tries as usize, "execution", "executions");
+    format!("{executions} run under random schedules")
+}
+
+fn counted(number: usize, one: &str, several: &str) -> String {
+    match number {
+        0 => format!("no {one} was"),
+        1 => format!("1 {one} was"),
+        number => format!("{number} {several} were"),
     }
 }
 
@@ -166,13 +216,16 @@ mod tests {
 
     #[test]
     fn numbers_are_put_in_words() {
-        assert_eq!(summary(0, 0), "no violation of an atomic set is predicted");
         assert_eq!(
-            summary(1, 0),
+            violations(0, 0),
+            "no violation of an atomic set is predicted"
+        );
+        assert_eq!(
+            violations(1, 0),
             "1 violation of an atomic set was predicted, 0 became real"
         );
         assert_eq!(
-            summary(3, 2),
+            violations(3, 2),
             "3 violations of atomic sets were predicted, 2 became real"
         );
         assert_eq!(limits(&Prediction::default()), None);

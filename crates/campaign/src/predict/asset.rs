@@ -1,0 +1,175 @@
+//! Violations of atomic sets that are predicted and made to happen: AssetFuzzer's phase II.
+//!
+//! For each potential violation directed plans are tried, first on the very accesses that were
+//! recorded, then on any at the same sites. A violation is real if the whole order was realised
+//! *and* the independent monitor sees the same pattern, between the same functions, in a
+//! recording of that execution. Deadlocks that the order of locks lets predict are tried after
+//! that.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+use raddle_analysis::lock_order::Deadlock;
+use raddle_analysis::monitor::Observed;
+use raddle_analysis::plan::order;
+use raddle_analysis::predict::{self as phase_one, Violation};
+use raddle_trace::event::Trace;
+use raddle_trace::program_map::ProgramMap;
+use raddle_trace::runner::PlanRequest;
+
+use super::{
+    Prediction, key_of, program_map, pursuit, record_next, recorded, seen, site_key, words,
+};
+use crate::test_run::{Ended, TestRun};
+
+/// What tells potential violations apart: pattern, and site key and context of each access.
+type Key = (u8, Vec<(u64, u64)>);
+
+/// Potential violations of a test.
+#[derive(Default)]
+pub(super) struct Violations {
+    seen: HashSet<Key>,
+    /// Those that have not been tried.
+    waiting: VecDeque<Candidate>,
+}
+
+struct Candidate {
+    violation: Violation,
+    trace: Arc<Trace>,
+}
+
+/// Predicts and confirms.
+pub(super) fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> {
+    let map = program_map(test)?;
+    // What happened is told with what was predicted.
+    test.course.hunt.is_quiet = true;
+    while test.course.hunt.profiles < prediction.profiles && !test.allowance.is_over() {
+        profile(test, &map, prediction)?;
+        test.allowance.explored();
+    }
+    while !test.allowance.is_over() {
+        let Some(candidate) = test.course.hunt.violations.waiting.pop_front() else {
+            break;
+        };
+        confirm(test, &map, &candidate, prediction)?;
+    }
+    pursuit::pursue_all::<Deadlock>(test, &map, prediction)?;
+    let hunt = &test.course.hunt;
+    let is_tried = hunt.violations.waiting.is_empty() && hunt.deadlocks.waiting.is_empty();
+    if is_tried && hunt.profiles >= prediction.profiles {
+        test.course.is_searched = true;
+        let notes = words::summary(hunt);
+        for note in notes {
+            test.session.note(test.target, note);
+        }
+    }
+    test.has_explored()
+}
+
+/// Records an execution and predicts from it.
+fn profile(test: &mut TestRun<'_>, map: &ProgramMap, prediction: Prediction) -> Ended<()> {
+    let Some(trace) = record_next(test, map)? else {
+        return Ok(());
+    };
+    let options = phase_one::Options {
+        vwls: prediction.vwls,
+    };
+    let predicted = phase_one::predict(&trace, map, options);
+    if let Some(note) = words::limits(&predicted) {
+        test.session.note(test.target, note);
+    }
+    let trace = Arc::new(trace);
+    pursuit::take_up::<Deadlock>(test, &trace);
+    let hunt = &mut test.course.hunt;
+    let violations = &mut hunt.violations;
+    for violation in predicted.violations {
+        if violations.seen.insert(key(&violation, &trace)) {
+            hunt.predicted += 1;
+            violations.waiting.push_back(Candidate {
+                violation,
+                trace: Arc::clone(&trace),
+            });
+        }
+    }
+    // What is atomic all through may well be meant so.
+    let candidates = violations.waiting.make_contiguous();
+    candidates.sort_by_key(|candidate| candidate.violation.is_atomic);
+    Ok(())
+}
+
+fn key(violation: &Violation, trace: &Trace) -> Key {
+    let names = violation.accesses.iter().map(|access| {
+        let site = key_of(trace, access.site);
+        (site, access.context)
+    });
+    (violation.pattern.number, names.collect())
+}
+
+/// Tries to make a potential violation real.
+fn confirm(
+    test: &mut TestRun<'_>,
+    map: &ProgramMap,
+    candidate: &Candidate,
+    prediction: Prediction,
+) -> Ended<()> {
+    let mut is_real = false;
+    for attempt in 0..prediction.tries {
+        if test.session.is_over() {
+            break;
+        }
+        let Some(request) = directed(test, candidate, attempt) else {
+            break;
+        };
+        let outcome = test.plan(&request)?;
+        test.course.tally.explored += outcome.executions;
+        test.course.hunt.monitored.tries += 1;
+        test.sighted(&outcome.findings, &request);
+        if outcome.died.is_some() {
+            break;
+        }
+        if outcome.realised > 0
+            && let Some(trace) = recorded(test, &request)
+            && is_seen(&look(test, &trace, map), &trace, candidate)
+            && !is_real
+        {
+            is_real = true;
+            test.course.hunt.real += 1;
+            let note = words::real(&candidate.violation, &candidate.trace, map, attempt + 1);
+            test.session.note(test.target, note);
+        }
+        if is_real && !prediction.all_tries {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn look(test: &mut TestRun<'_>, trace: &Trace, map: &ProgramMap) -> Vec<Observed> {
+    let execution = test.course.tally.explored;
+    seen::look_at_try(test, trace, map, execution)
+}
+
+/// One execution in the order of the violation.
+fn directed(test: &TestRun<'_>, candidate: &Candidate, attempt: u64) -> Option<PlanRequest> {
+    let aim = pursuit::aim(attempt);
+    let order = order(&candidate.violation, &candidate.trace, aim)?;
+    Some(pursuit::request(test, order, attempt))
+}
+
+/// Whether the monitor sees the violation in an execution: the same pattern, on a set of the same
+/// type, between the same functions.
+fn is_seen(observed: &[Observed], trace: &Trace, candidate: &Candidate) -> bool {
+    let violation = &candidate.violation;
+    let expected = [violation.u.function, violation.v.function]
+        .map(|function| site_key(&candidate.trace, function));
+    observed.iter().any(|observed| {
+        let functions: Vec<_> = observed
+            .parties
+            .iter()
+            .map(|party| site_key(trace, party.function))
+            .collect();
+        observed.pattern == violation.pattern.number
+            && observed.set == violation.set
+            && functions == expected
+    })
+}
