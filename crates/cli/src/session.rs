@@ -51,8 +51,12 @@ impl Session {
     ) -> Result<Self, Failure> {
         let stop = StopFlag::install()?;
         let config = cargo_config(&flags)?;
-        let toolchain = find_toolchain(&config)?;
-        let metadata = Metadata::load(&flags)?;
+        let (toolchain, metadata) = std::thread::scope(|scope| {
+            let metadata = scope.spawn(|| Metadata::load(&flags));
+            (find_toolchain(&config), metadata.join())
+        });
+        let toolchain = toolchain?;
+        let metadata = metadata.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let file = Config::load(&metadata.workspace_root)?;
         let output = output.over(file.output);
         let sources = metadata.sources(toolchain.library_sources().as_deref());

@@ -33,7 +33,12 @@ pub(crate) struct Toolchain {
 impl Toolchain {
     /// Asks the compiler; fails if it is too old or for another machine.
     pub(crate) fn find(rustc: &OsStr) -> Result<Self, Failure> {
-        let verbose = ask(rustc, &["-vV"])?;
+        // Each answer takes a compiler's start; asked at the same time they take one.
+        let (verbose, sysroot) = std::thread::scope(|scope| {
+            let sysroot = scope.spawn(|| ask(rustc, &["--print", "sysroot"]));
+            (ask(rustc, &["-vV"]), sysroot.join())
+        });
+        let verbose = verbose?;
         let field = |name: &str| field(&verbose, name);
         let release = field("release: ").unwrap_or("unknown").to_owned();
         check_release(&release)?;
@@ -44,7 +49,7 @@ impl Toolchain {
                 format!("raddle works with {TARGET} toolchains only, and this one is for {host}"),
             ));
         }
-        let sysroot = ask(rustc, &["--print", "sysroot"])?;
+        let sysroot = sysroot.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         Ok(Self {
             rustc: rustc.to_owned(),
             release,

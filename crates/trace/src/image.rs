@@ -6,7 +6,7 @@
 use crate::demangle::demangle;
 use crate::libraries::libraries;
 use object::read::elf::{ElfFile64, FileHeader as _, Rela as _, SectionHeader as _};
-use object::{Endianness, Object, ObjectSegment, ObjectSymbol, SymbolKind, elf};
+use object::{Endianness, Object, ObjectSegment, ObjectSymbol, ReadCache, SymbolKind, elf};
 use std::ops::Range;
 use std::path::Path;
 
@@ -45,6 +45,17 @@ pub enum ImageError {
     },
 }
 
+/// What the linker wrote into a file to identify it. Hardly anything else of it is read.
+pub fn build_id(path: &Path) -> Option<String> {
+    let cache = ReadCache::new(std::fs::File::open(path).ok()?);
+    noted_build_id(&object::File::parse(&cache).ok()?)
+}
+
+fn noted_build_id<'data>(file: &impl Object<'data>) -> Option<String> {
+    let id = file.build_id().ok()??;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 impl Image {
     /// Reads an executable.
     ///
@@ -52,7 +63,15 @@ impl Image {
     ///
     /// If it cannot be read or is not an ELF file.
     pub fn open(path: &Path) -> Result<Self, ImageError> {
-        let mut image = Self::open_alone(path)?;
+        let name = || path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|source| ImageError::Io {
+            path: name(),
+            source,
+        })?;
+        let mut image = Self::parse(bytes).map_err(|source| ImageError::Format {
+            path: name(),
+            source,
+        })?;
         for library in libraries(path) {
             // One that cannot be read has no sites, which is all that can be done about it.
             let bytes = std::fs::read(&library.path).unwrap_or_default();
@@ -61,23 +80,6 @@ impl Image {
             }
         }
         Ok(image)
-    }
-
-    /// Reads an executable without its libraries.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read or is not an ELF file.
-    pub fn open_alone(path: &Path) -> Result<Self, ImageError> {
-        let name = || path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|source| ImageError::Io {
-            path: name(),
-            source,
-        })?;
-        Self::parse(bytes).map_err(|source| ImageError::Format {
-            path: name(),
-            source,
-        })
     }
 
     /// Adds a library to its program.
@@ -120,10 +122,7 @@ impl Image {
             .collect();
         statics.sort_unstable();
         let relocations = relative_relocations(&bytes);
-        let build_id = match file.build_id() {
-            Ok(Some(id)) => id.iter().map(|byte| format!("{byte:02x}")).collect(),
-            _ => format!("{:016x}", fnv(&bytes)),
-        };
+        let build_id = noted_build_id(&file).unwrap_or_else(|| format!("{:016x}", fnv(&bytes)));
         let mut image = Self {
             segments,
             statics,
@@ -251,6 +250,8 @@ mod tests {
             assert_eq!(image.string(address), None);
         }
         assert!(!image.build_id().is_empty());
+        let noted = build_id(&std::env::current_exe().unwrap());
+        assert!(noted.is_none_or(|noted| noted == image.build_id()));
     }
 
     #[test]

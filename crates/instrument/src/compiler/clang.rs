@@ -97,15 +97,26 @@ fn usable(path: PathBuf, newest: u32) -> Result<Clang, ClangError> {
     }
 }
 
-/// The major version: from the name of the file that the path leads to, else by asking.
+/// The major version: from the file that the path leads to, else by asking.
 fn version(path: &Path) -> Option<u32> {
     let target = path.canonicalize().ok()?;
-    let name = target.file_name().and_then(OsStr::to_str).unwrap_or("");
-    if let Some(major) = name.strip_prefix("clang-").and_then(leading_number) {
+    if let Some(major) = version_in_path(&target) {
         return Some(major);
     }
     let output = Command::new(path).arg("--version").output().ok()?;
     parse_version(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// The version in a name such as `clang-17` or `lib/llvm-17/bin/clang`.
+fn version_in_path(path: &Path) -> Option<u32> {
+    let name = path.file_name().and_then(OsStr::to_str)?;
+    if let Some(major) = name.strip_prefix("clang-").and_then(leading_number) {
+        return Some(major);
+    }
+    let binaries = path.parent().filter(|_| name == "clang")?;
+    let prefix = binaries.parent().filter(|_| binaries.ends_with("bin"))?;
+    let directory = prefix.file_name().and_then(OsStr::to_str)?;
+    directory.strip_prefix("llvm-")?.parse().ok()
 }
 
 fn parse_version(text: &str) -> Option<u32> {
@@ -132,7 +143,7 @@ fn in_path(name: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClangError, parse_version, usable, version};
+    use super::{ClangError, parse_version, usable, version, version_in_path};
 
     #[test]
     fn versions_are_read_from_what_clang_says() {
@@ -140,6 +151,17 @@ mod tests {
         assert_eq!(parse_version(said), Some(14));
         assert_eq!(parse_version("clang version 21.1.8 (git)"), Some(21));
         assert_eq!(parse_version("gcc (Debian 12.2.0) 12.2.0"), None);
+    }
+
+    #[test]
+    fn versions_are_read_from_the_usual_directories() {
+        let version = |path: &str| version_in_path(path.as_ref());
+        assert_eq!(version("/usr/lib/llvm-14/bin/clang"), Some(14));
+        assert_eq!(version("/usr/lib/llvm-14/bin/clang-14"), Some(14));
+        assert_eq!(version("/opt/llvm-19.1/bin/clang"), None);
+        assert_eq!(version("/usr/lib/llvm-14/clang"), None);
+        assert_eq!(version("/usr/bin/clang"), None);
+        assert_eq!(version("/usr/lib/llvm-14/bin/wrapper"), None);
     }
 
     #[test]

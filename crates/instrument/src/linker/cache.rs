@@ -5,6 +5,7 @@
 //! <cache>/<key>.json     its program map
 //! <cache>/<key>.failed   why the object has no hooks, if it has none
 //! <cache>/<key>.a        a thin archive of such objects
+//! <cache>/<key>.parts    what an archive of the build holds (see [`super::parts`])
 //! <cache>/<key>.bc       bitcode of the source that a native object was compiled from
 //! <cache>/<xx>.lock      held while an entry whose key begins so is made
 //! ```
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use ar_archive_writer::{
     ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream,
 };
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::error::Error;
@@ -29,7 +31,7 @@ pub(super) struct Cache {
 }
 
 /// Name of an entry.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Key(String);
 
 impl Cache {
@@ -103,6 +105,13 @@ impl Cache {
     pub(super) fn bitcode_of(&self, object: &[u8]) -> PathBuf {
         self.directory
             .join(format!("{}.bc", Self::native_key(object).0))
+    }
+
+    /// File of what an archive holds, which `identity` was fed with.
+    pub(super) fn parts(&self, mut identity: Xxh3) -> PathBuf {
+        identity.update(&self.base);
+        self.directory
+            .join(format!("{:032x}.parts", identity.digest128()))
     }
 
     /// Stores an object that is linked as it is.

@@ -11,6 +11,7 @@ mod error;
 mod files;
 mod inputs;
 mod jobs;
+mod parts;
 mod report;
 mod shop;
 
@@ -21,7 +22,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Instant;
 
 use raddle_abi::env;
-use raddle_trace::image::Image;
+use raddle_trace::image::build_id;
 use raddle_trace::program_map::ProgramMap;
 
 use self::cache::{Cache, Key};
@@ -30,6 +31,7 @@ use self::command_line::{Argument, CommandLine, OutputKind};
 pub use self::error::Error;
 use self::inputs::{Content, Member};
 use self::jobs::{Job, Workshop};
+use self::parts::Part;
 pub use self::report::{Failure, LinkReport};
 pub(crate) use self::shop::Shop;
 use crate::environment::Environment;
@@ -86,6 +88,19 @@ impl Found {
             self.synchronising.push(name.clone());
         }
         self.native.push(name);
+    }
+
+    /// A member of an archive.
+    fn part(&mut self, part: Part) -> Key {
+        if !part.is_native {
+            self.modules.push((part.key.clone(), part.name));
+            return part.key;
+        }
+        if part.synchronises {
+            self.synchronising.push(part.name.clone());
+        }
+        self.native.push(part.name);
+        part.key
     }
 }
 
@@ -189,9 +204,16 @@ impl Link {
                 }
                 Argument::Pie | Argument::Other(_) => continue,
             };
+            if let Some(parts) = parts::recall(&self.cache, &archive) {
+                let keys = parts.into_iter().map(|part| found.part(part)).collect();
+                replacements.insert(index, Replacement::Archive(keys));
+                continue;
+            }
             match inputs::archive(&archive, &self.sysroot, |object| self.beside(object))? {
                 Some(members) => {
-                    let keys = self.members(found, &archive, members)?;
+                    let parts = self.members(found, &archive, members)?;
+                    parts::remember(&self.cache, &archive, &parts);
+                    let keys = parts.into_iter().map(|part| found.part(part)).collect();
                     replacements.insert(index, Replacement::Archive(keys));
                 }
                 None if archive.starts_with(&self.sysroot) => {}
@@ -211,33 +233,46 @@ impl Link {
         found: &mut Found,
         archive: &Path,
         members: Vec<Member>,
-    ) -> Result<Vec<Key>, Error> {
+    ) -> Result<Vec<Part>, Error> {
         let archive_name = inputs::file_name(archive);
-        let mut keys = Vec::with_capacity(members.len());
+        let mut parts = Vec::with_capacity(members.len());
         for member in members {
             let name = format!("{archive_name}({})", member.name);
-            keys.push(match member.content {
-                Content::Bitcode(bitcode, origin) => self.module(found, name, bitcode, origin),
-                Content::Native(object) => {
-                    found.native(name, &object);
-                    self.cache.store_native(&object)?
-                }
+            parts.push(match member.content {
+                Content::Bitcode(bitcode, origin) => Part {
+                    key: self.job(found, &name, bitcode, origin),
+                    name,
+                    is_native: false,
+                    synchronises: false,
+                },
+                Content::Native(object) => Part {
+                    key: self.cache.store_native(&object)?,
+                    name,
+                    is_native: true,
+                    synchronises: machine_code::synchronises(&object),
+                },
             });
         }
-        Ok(keys)
+        Ok(parts)
     }
 
     fn module(&self, found: &mut Found, name: String, bitcode: Vec<u8>, origin: Origin) -> Key {
+        let key = self.job(found, &name, bitcode, origin);
+        found.modules.push((key.clone(), name));
+        key
+    }
+
+    /// The key of a module, which is instrumented if it has not been yet.
+    fn job(&self, found: &mut Found, name: &str, bitcode: Vec<u8>, origin: Origin) -> Key {
         let key = self.cache.module_key(&bitcode, origin);
         if !self.cache.object(&key).exists() && found.pending.insert(key.clone()) {
             found.jobs.push(Job {
                 key: key.clone(),
-                name: name.clone(),
+                name: name.to_owned(),
                 bitcode,
                 origin,
             });
         }
-        found.modules.push((key.clone(), name));
         key
     }
 
@@ -330,8 +365,7 @@ impl Link {
         }
         merged.normalise();
         // Without an executable the linker has failed, and has said so.
-        merged.build_id = Image::open_alone(output)
-            .map_or_else(|_| String::new(), |image| image.build_id().to_owned());
+        merged.build_id = build_id(output).unwrap_or_default();
         let mut path = output.as_os_str().to_owned();
         path.push(".raddle-map");
         let path = PathBuf::from(path);
