@@ -238,3 +238,31 @@ fn every_message_is_received_once_after_it_was_sent() {
     // sender does not wait.
     assert!((12..=18).contains(&sent.len()), "{}", sent.len());
 }
+
+#[test]
+fn plain_accesses_have_their_values() {
+    let fixture = Fixture::special("traced");
+    let records = trace(&fixture, "methods");
+    let functions = named(&records, "site", "function");
+    let objects: Vec<_> = records
+        .iter()
+        .filter(|record| OBJECTS.contains(&record.keyword.as_str()))
+        .map(|record| record.keyword.as_str())
+        .collect();
+    let balances: Vec<_> = records
+        .iter()
+        .filter(|record| record.keyword == "access")
+        .filter(|record| {
+            let object: usize = record.get("object").parse().expect("a number");
+            let site: usize = record.get("site").parse().expect("a number");
+            let function = site.checked_sub(1).map_or("", |index| &functions[index]);
+            objects[object] == "heap" && function.ends_with("::deposit")
+        })
+        .map(|record| format!("{} {}", record.get("kind"), record.get("value")))
+        .collect();
+    // The balance, the limit, and the sum.
+    let expected = [
+        "read 0", "read 10", "write 3", "read 3", "read 10", "write 6",
+    ];
+    assert_eq!(balances, expected);
+}

@@ -16,7 +16,8 @@ pub struct RawEvent {
     /// Address touched; for spawn, join and start the other thread's number; for locks the lock;
     /// for messages the channel; for frames where they end.
     pub address: u64,
-    /// Value read, written or returned, where known; bytes of an allocation; for arguments
+    /// Value read, written or returned, where known: of a plain access of more than eight bytes a
+    /// hash, which [`crate::site::Operation::Value`]s may follow; bytes of an allocation; for arguments
     /// their number, for messages what tells them apart, for branches the way, for leaving a
     /// function 1 if it was unwound, and for frames the number of the thread they belong to.
     pub value: u64,
@@ -53,4 +54,26 @@ pub mod flags {
 pub struct StackHeader {
     /// Number of `u64` return addresses that follow.
     pub frames: u64,
+}
+
+/// Where the program's heap begins.
+pub const HEAP_BASE: usize = 0x10_0000_0000;
+/// Bytes of address space for the program's heap.
+pub const HEAP_SIZE: usize = 32 << 30;
+/// From here on stand stacks and mappings.
+pub const MAPPINGS_BASE: usize = 0x7000_0000_0000;
+
+/// A word that is an address which depends on the schedule, as the address where such memory begins;
+/// any other word as it is. Addresses of one kind are then equal, also with bits of the program's in
+/// their upper part.
+pub const fn without_address(word: u64) -> u64 {
+    const HEAP: u64 = HEAP_BASE as u64;
+    const HEAP_END: u64 = HEAP + HEAP_SIZE as u64;
+    const MAPPINGS: u64 = MAPPINGS_BASE as u64;
+    const END: u64 = 1 << 47;
+    match word & ((1 << 48) - 1) {
+        HEAP..HEAP_END => HEAP,
+        MAPPINGS..END => MAPPINGS,
+        _ => word,
+    }
 }

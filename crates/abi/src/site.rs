@@ -168,6 +168,8 @@ operations! {
     Branch = 33, "branch";
     /// The address of the thread's next event lies in this frame.
     Frame = 34, "frame";
+    /// Up to eight bytes that the thread's last access, a wide one, read or wrote.
+    Value = 35, "value";
 }
 
 impl Operation {
@@ -183,6 +185,7 @@ impl Operation {
                 | Self::Receive
                 | Self::Branch
                 | Self::Frame
+                | Self::Value
         )
     }
 }

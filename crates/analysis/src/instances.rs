@@ -48,6 +48,10 @@ pub struct Place {
     pub set: SetId,
     /// Where it begins.
     pub location: Location,
+    /// Bytes.
+    pub size: u64,
+    /// Whether some of its bytes may mean nothing (see [`Leaf`](crate::leaves::Leaf)).
+    pub is_ragged: bool,
 }
 
 /// A row of places in an object.
@@ -181,7 +185,7 @@ impl<'a> Instances<'a> {
                 };
                 let set = self.set(Some(at(owner.offset)), &owner.type_name);
                 let (start, end) = (at(leaf.start), at(leaf.end));
-                rows.push(self.row(start, end.offset, leaf.stride, set));
+                rows.push(self.row(start, end.offset, leaf.stride, set, leaf.is_ragged));
             }
         }
         rows.sort_unstable_by_key(|row| row.start);
@@ -207,14 +211,14 @@ impl<'a> Instances<'a> {
                     object,
                     offset: *start,
                 };
-                rows.push(self.row(location, *end, end - start, set));
+                rows.push(self.row(location, *end, end - start, set, end - start > 8));
             }
         }
         rows.sort_unstable_by_key(|row| row.start);
         self.objects[object.0 as usize].rows = rows;
     }
 
-    fn row(&mut self, start: Location, end: u64, stride: u64, set: SetId) -> Row {
+    fn row(&mut self, start: Location, end: u64, stride: u64, set: SetId, is_ragged: bool) -> Row {
         let places = &mut self.places;
         let first = *self.place_ids.entry((start, set, end)).or_insert_with(|| {
             let first = PlaceId(places.len() as u32);
@@ -225,6 +229,8 @@ impl<'a> Instances<'a> {
                     object: start.object,
                     offset: start.offset + index * stride,
                 },
+                size: stride,
+                is_ragged,
             }));
             first
         });

@@ -25,6 +25,8 @@ pub struct Leaf {
     pub stride: u64,
     /// Whose it is: an index into [`Layout::owners`].
     pub owner: u32,
+    /// Whether some of its bytes may mean nothing: it is an enum or a union.
+    pub is_ragged: bool,
 }
 
 /// An instance of a user's type inside of a type.
@@ -166,9 +168,14 @@ impl Taker<'_> {
             }
         }
         covered.sort_unstable();
+        // With a payload of a word in all of it, no value leaves bytes without a meaning.
+        let is_whole = info.size <= 8
+            && info.variants.iter().any(|variant| {
+                variant.size == info.size && self.payload_is_whole(&variant.type_name, info.size)
+            });
         let mut from = 0;
         for (start, end) in covered.into_iter().chain([(info.size, info.size)]) {
-            self.leaf(offset + from, offset + start, 0, owner);
+            self.leaf(offset + from, offset + start, 0, owner, !is_whole);
             from = from.max(end);
         }
     }
@@ -189,13 +196,23 @@ impl Taker<'_> {
                 let place = offset + only.offset;
                 self.take(&only.type_name, place, only.size, owner, depth + 1);
             }
-            _ => self.leaf(offset, offset + size, 0, owner),
+            _ => self.leaf(offset, offset + size, 0, owner, true),
         }
+    }
+
+    /// Whether a variant has one field, which fills it.
+    fn payload_is_whole(&self, variant: &str, size: u64) -> bool {
+        let fields = self
+            .map
+            .type_named(variant)
+            .map_or(&[][..], |info| &info.fields);
+        let mut fields = fields.iter().filter(|field| field.size > 0);
+        fields.next().is_some_and(|field| field.size == size) && fields.next().is_none()
     }
 
     fn take_other(&mut self, name: &str, offset: u64, size: u64, owner: Option<u32>, depth: u32) {
         let Some((element, count)) = array(name).filter(|(_, count)| *count > 0) else {
-            return self.leaf(offset, offset + size, 0, owner);
+            return self.leaf(offset, offset + size, 0, owner, false);
         };
         let stride = size / count;
         let is_structure = self
@@ -207,11 +224,11 @@ impl Taker<'_> {
                 self.take(element, offset + index * stride, stride, owner, depth + 1);
             }
         } else {
-            self.leaf(offset, offset + size, stride, owner);
+            self.leaf(offset, offset + size, stride, owner, is_structure);
         }
     }
 
-    fn leaf(&mut self, start: u64, end: u64, stride: u64, owner: Option<u32>) {
+    fn leaf(&mut self, start: u64, end: u64, stride: u64, owner: Option<u32>, is_ragged: bool) {
         if let Some(owner) = owner
             && start < end
         {
@@ -221,6 +238,7 @@ impl Taker<'_> {
                 end,
                 stride,
                 owner,
+                is_ragged,
             });
         }
     }

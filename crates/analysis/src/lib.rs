@@ -16,14 +16,17 @@ pub mod lock_order;
 pub mod lock_pattern;
 pub mod locks;
 pub mod monitor;
+pub mod names;
 pub mod patterns;
 pub mod plan;
 pub mod predict;
 pub mod projection;
 pub mod race;
+pub mod severity;
 pub mod signatures;
 pub mod type_names;
 pub mod units;
+pub mod values;
 pub mod windows;
 
 #[cfg(test)]

@@ -68,6 +68,8 @@ pub struct Work {
     pub thread: ThreadId,
     /// The function.
     pub function: SiteIndex,
+    /// Place in the trace from which on it is this unit.
+    pub begins: u32,
     /// Its accesses to the set, in order.
     pub touches: Vec<Touch>,
     /// The locks that were acquired from its beginning to its end, in order.
@@ -93,15 +95,46 @@ pub struct Projected<'a> {
     pub shortened: u64,
 }
 
+/// Which accesses of units are handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// Those to places that several threads share and somebody writes; of very many that are alike
+    /// some.
+    Shared,
+    /// All of them.
+    All,
+}
+
 /// Reads a trace and hands out its units, one for each set that they touch, as they end.
 pub fn project<'a>(
     trace: &'a Trace,
     map: &'a ProgramMap,
     found: impl FnMut(Work),
 ) -> Projected<'a> {
+    project_within(trace, map, Scope::Shared, found)
+}
+
+/// As [`project`], with every access to every set.
+pub fn project_all<'a>(
+    trace: &'a Trace,
+    map: &'a ProgramMap,
+    found: impl FnMut(Work),
+) -> Projected<'a> {
+    project_within(trace, map, Scope::All, found)
+}
+
+fn project_within<'a>(
+    trace: &'a Trace,
+    map: &'a ProgramMap,
+    scope: Scope,
+    found: impl FnMut(Work),
+) -> Projected<'a> {
     let instances = learn_types(trace, map);
     let mut shared = learn_sharing(trace, instances);
     shared.instances.forget_reused();
+    if scope == Scope::All {
+        shared.is_relevant.fill(true);
+    }
     let mut projection = Projection {
         trace,
         declarations: Declarations::new(map),
@@ -114,6 +147,7 @@ pub fn project<'a>(
         is_relevant: shared.is_relevant,
         allocated: vec![None; trace.objects.len()],
         places: Vec::new(),
+        scope,
         shortened: 0,
         found,
     };
@@ -224,6 +258,7 @@ struct Projection<'a, F> {
     allocated: Vec<Option<(ThreadId, u32)>>,
     /// Scratch: the places of one access.
     places: Vec<PlaceId>,
+    scope: Scope,
     shortened: u64,
     found: F,
 }
@@ -241,16 +276,16 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
             _ => step.waits,
         };
         if waits {
-            let (found, shortened) = (&mut self.found, &mut self.shortened);
+            let (scope, found, shortened) = (self.scope, &mut self.found, &mut self.shortened);
             self.units
-                .cut(thread, at, |ended| hand_out(ended, found, shortened));
+                .cut(thread, at, |ended| hand_out(ended, scope, found, shortened));
         }
         match &event.action {
             Action::Enter { .. } => self.enter(thread, event.site, at),
             Action::Leave { .. } => {
-                let (found, shortened) = (&mut self.found, &mut self.shortened);
+                let (scope, found, shortened) = (self.scope, &mut self.found, &mut self.shortened);
                 self.units
-                    .leave(thread, |ended| hand_out(ended, found, shortened));
+                    .leave(thread, |ended| hand_out(ended, scope, found, shortened));
             }
             Action::Typed {
                 location,
@@ -258,7 +293,9 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
             } => {
                 if self.instances.is_reused(location.object) {
                     self.instances.add(*location, *type_index);
-                    self.is_relevant.resize(self.instances.place_count(), false);
+                    let is_relevant = self.scope == Scope::All;
+                    self.is_relevant
+                        .resize(self.instances.place_count(), is_relevant);
                 }
                 let name = &self.trace.types[type_index.0 as usize];
                 let base = *self
@@ -366,7 +403,8 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
             segment,
             holding: self.locks.holding(thread),
         });
-        if touches.len() >= MAX_OPEN && shorten(touches, MAX_OPEN / 2) {
+        let is_long = self.scope == Scope::Shared && touches.len() >= MAX_OPEN;
+        if is_long && shorten(touches, MAX_OPEN / 2) {
             self.shortened += 1;
         }
     }
@@ -376,9 +414,10 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
             units,
             mut found,
             mut shortened,
+            scope,
             ..
         } = self;
-        units.finish(|ended| hand_out(ended, &mut found, &mut shortened));
+        units.finish(|ended| hand_out(ended, scope, &mut found, &mut shortened));
         Projected {
             order: self.order,
             instances: self.instances,
@@ -407,16 +446,23 @@ fn shorten(touches: &mut Vec<Touch>, most: usize) -> bool {
     is_long
 }
 
-fn hand_out(ended: Ended<Collected>, found: &mut impl FnMut(Work), shortened: &mut u64) {
+fn hand_out(
+    ended: Ended<Collected>,
+    scope: Scope,
+    found: &mut impl FnMut(Work),
+    shortened: &mut u64,
+) {
     let collected = ended.work;
     for (set, mut touches) in collected.sets {
-        if touches.len() > MAX_TOUCHES && shorten(&mut touches, MAX_TOUCHES) {
+        let is_long = scope == Scope::Shared && touches.len() > MAX_TOUCHES;
+        if is_long && shorten(&mut touches, MAX_TOUCHES) {
             *shortened += 1;
         }
         found(Work {
             set,
             thread: collected.thread,
             function: ended.function,
+            begins: ended.begins,
             touches,
             acquired: ended.acquired.clone(),
         });

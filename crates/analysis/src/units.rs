@@ -30,6 +30,8 @@ pub struct Open<W> {
 pub struct Ended<W> {
     /// The function.
     pub function: SiteIndex,
+    /// Place in the trace from which on it was this unit.
+    pub begins: u32,
     /// What was collected.
     pub work: W,
     /// The locks that its thread acquired during it.
@@ -189,6 +191,7 @@ fn end<W>(open: &mut Open<W>, acquired: &[Held], ended: &mut impl FnMut(Ended<W>
     if let Some(work) = open.work.take() {
         ended(Ended {
             function: open.function,
+            begins: open.begins,
             work,
             acquired: acquired[open.acquisitions..].to_vec(),
         });

@@ -319,6 +319,10 @@ fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
             let overflow = header.record_overflow.load(Ordering::Relaxed) != 0;
             decode::recording(&memory.events(), &memory.stacks(), overflow)
         }),
+        decisions: match record {
+            true => decode::decisions(&memory.decisions()),
+            false => Vec::new(),
+        },
         output: memory.output(),
         diverged: (header.diverged.load(Ordering::Relaxed) as usize).checked_sub(1),
         realised: after.realised.saturating_sub(before.realised),

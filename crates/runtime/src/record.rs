@@ -1,4 +1,7 @@
 //! Records every event of an execution, with stacks, for a replay that is to be explained.
+//!
+//! A plain access is announced before it happens, so its value is looked at later: before the next
+//! event, or before another thread is picked, nobody else can have changed the memory.
 
 use crate::activations;
 use crate::global::Global;
@@ -9,7 +12,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{EVENTS_OFFSET, EVENTS_SIZE, STACKS_OFFSET, STACKS_SIZE};
-use raddle_abi::record::{PICK, RawEvent, flags};
+use raddle_abi::record::{PICK, RawEvent, flags, without_address};
 use raddle_abi::site::{Operation, SiteId};
 
 struct Recorder {
@@ -21,13 +24,30 @@ struct Recorder {
     last_point: u64,
     /// The frame that was last recorded for each thread: where it ends and returns to.
     frames: Vec<(usize, u64)>,
+    /// The plain access whose value is not recorded yet.
+    unread: Option<Unread>,
 }
+
+/// A plain access that has been announced.
+#[derive(Clone, Copy)]
+struct Unread {
+    /// Its place among the events.
+    index: usize,
+    address: usize,
+    len: usize,
+}
+
+/// Most bytes of an access whose words are recorded one by one.
+const WORDS: usize = 64;
+/// Most bytes of an access that its hash is made of.
+const HASHED: usize = 1 << 16;
 
 static RECORDER: Global<Recorder> = Global::new(Recorder {
     stacks: BTreeMap::new(),
     last_thread: 0,
     last_point: u64::MAX,
     frames: Vec::new(),
+    unread: None,
 });
 
 /// Starts an empty recording.
@@ -37,6 +57,7 @@ pub fn begin() {
     recorder.last_thread = 0;
     recorder.last_point = u64::MAX;
     recorder.frames.clear();
+    recorder.unread = None;
     activations::clear();
     let control = shared().control();
     control.events.store(0, Ordering::Relaxed);
@@ -64,8 +85,13 @@ pub fn pick(thread: usize, site: SiteId) {
     }
 }
 
-/// Appends an event to the shared memory, if it fits.
+/// Appends an event to the shared memory, if it fits, after the value of the access before.
 fn append(event: RawEvent) {
+    look();
+    put(event);
+}
+
+fn put(event: RawEvent) {
     let control = shared().control();
     let count = control.events.load(Ordering::Relaxed) as usize;
     if (count + 1) * core::mem::size_of::<RawEvent>() > EVENTS_SIZE {
@@ -76,6 +102,97 @@ fn append(event: RawEvent) {
     // SAFETY: inside the events area.
     unsafe { place.add(count).write(event) };
     control.events.store(count as u32 + 1, Ordering::Release);
+}
+
+/// The kernel is about to change or unmap memory, perhaps.
+pub fn look_before_call() {
+    if is_on() {
+        look();
+    }
+}
+
+/// The last plain access did not happen: it was interrupted by a fault.
+pub fn forget() {
+    RECORDER.get().unread = None;
+}
+
+/// Looks at what the last plain access read or wrote, while nothing else can have changed it.
+fn look() {
+    if let Some(unread) = RECORDER.get().unread.take() {
+        look_at(unread);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn look_at(unread: Unread) {
+    let Unread {
+        index,
+        address,
+        len,
+    } = unread;
+    let word = |offset: usize| {
+        let mut bytes = [0; 8];
+        let count = (len - offset).min(8);
+        // SAFETY: the program has just touched these bytes, and they are still mapped.
+        unsafe {
+            core::ptr::copy_nonoverlapping(
+                (address + offset) as *const u8,
+                bytes.as_mut_ptr(),
+                count,
+            );
+        }
+        u64::from_le_bytes(bytes)
+    };
+    let place = shared().at(EVENTS_OFFSET) as *mut RawEvent;
+    // SAFETY: an event that was written before.
+    let event = unsafe { &mut *place.add(index) };
+    if len <= 8 {
+        event.value = word(0);
+        return;
+    }
+    let offsets = (0..len.min(HASHED)).step_by(8);
+    event.value = offsets.fold(0xcbf2_9ce4_8422_2325, |hash: u64, offset| {
+        (hash ^ without_address(word(offset))).wrapping_mul(0x0100_0000_01b3)
+    });
+    if len > WORDS {
+        return;
+    }
+    let access = *event;
+    for offset in (0..len).step_by(8) {
+        put(RawEvent {
+            operation: Operation::Value as u16,
+            address: (address + offset) as u64,
+            value: word(offset),
+            len: (len - offset).min(8) as u32,
+            flags: 0,
+            ..access
+        });
+    }
+}
+
+/// Records a plain access of the running thread that is about to happen, if the plan asks for it.
+#[inline(always)]
+pub fn access(operation: Operation, address: usize, len: usize, site: SiteId) {
+    if is_on() {
+        write(operation, address as u64, 0, len as u32, 0, site);
+        announced(address, len);
+    }
+}
+
+/// The event that was just written is of an access that is about to happen.
+fn announced(address: usize, len: usize) {
+    let control = shared().control();
+    let is_written = control.record_overflow.load(Ordering::Relaxed) == 0;
+    let count = control.events.load(Ordering::Relaxed) as usize;
+    RECORDER.get().unread = count
+        .checked_sub(1)
+        .filter(|_| is_written && len > 0)
+        .map(|index| Unread {
+            index,
+            address,
+            len,
+        });
 }
 
 /// Records an event of the running thread, if the plan asks for it.

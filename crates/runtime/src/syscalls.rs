@@ -14,6 +14,7 @@ use crate::global::Global;
 use crate::host::{self, End};
 use crate::interpose::{futex, output, random, signals, time};
 use crate::io::{self, Probe, Source};
+use crate::record;
 use crate::scheduler;
 use crate::select::select;
 use crate::shared::shared;
@@ -161,6 +162,7 @@ pub fn changes_kernel(number: usize) {
 /// Does a system call for the program.
 pub fn call(number: usize, arguments: [usize; 6]) -> isize {
     let [a, b, c, d, e, _] = arguments;
+    record::look_before_call();
     match number {
         nr::FUTEX => futex::futex(arguments),
         nr::SCHED_YIELD => {

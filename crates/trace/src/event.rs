@@ -149,10 +149,20 @@ pub enum Action {
         location: Location,
         /// Bytes.
         size: u32,
-        /// Value read or written, or its hash; 0 if unknown.
+        /// Value read or written; of more than eight bytes a hash. Of a read-modify-write what was
+        /// there before. 0 if unknown. An address is only told from what is no address.
         value: u64,
         /// Memory order.
         order: Order,
+    },
+    /// A part of what the thread's last access, a wide one, read or wrote.
+    Value {
+        /// Where.
+        location: Location,
+        /// Bytes, at most eight.
+        size: u32,
+        /// As in [`Action::Access`].
+        value: u64,
     },
     /// A memory fence.
     Fence {

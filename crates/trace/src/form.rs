@@ -100,4 +100,5 @@ forms! {
     UNWIND = "unwind" [THREAD, SITE];
     STACK = "stack" [FUNCTION, CONTEXT, THREAD, OCCURRENCE];
     VARIABLE = "variable" [("name", Text), FUNCTION, CONTEXT, THREAD, OCCURRENCE];
+    VALUE = "value" [THREAD, OBJECT, OFFSET, ("size", Number), ("value", Number), SITE];
 }

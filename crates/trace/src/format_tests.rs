@@ -48,6 +48,11 @@ fn actions() -> impl Strategy<Value = Action> {
                 value,
                 order
             }),
+        (locations(), any::<(u32, u64)>()).prop_map(|(location, (size, value))| Action::Value {
+            location,
+            size,
+            value
+        }),
         order().prop_map(|order| Action::Fence { order }),
         (
             prop::sample::select(LockStep::ALL),

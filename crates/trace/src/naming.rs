@@ -15,7 +15,7 @@ use crate::event::{
 use crate::outcome::RawRecording;
 use crate::site_table::SiteInfo;
 use raddle_abi::hooks::{lock, order};
-use raddle_abi::record::RawEvent;
+use raddle_abi::record::{RawEvent, without_address};
 use raddle_abi::site::{Operation, SiteId, flags};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -257,8 +257,15 @@ impl Naming<'_> {
                 access,
                 location,
                 size: raw.len,
-                value: raw.value,
+                value: value_of(raw),
                 order,
+            };
+        }
+        if operation == Operation::Value {
+            return Action::Value {
+                location: self.location(raw, thread, key),
+                size: raw.len,
+                value: value_of(raw),
             };
         }
         let lock_step = |step| (step, raw.order != EXCLUSIVE);
@@ -393,6 +400,14 @@ fn access_of(operation: Operation) -> Option<Access> {
         Operation::VolatileWrite => Access::VolatileWrite,
         _ => return None,
     })
+}
+
+/// What was read or written, without the address that it may be.
+fn value_of(raw: &RawEvent) -> u64 {
+    match raw.len {
+        8 => without_address(raw.value),
+        _ => raw.value,
+    }
 }
 
 fn order_of(number: u16) -> Order {

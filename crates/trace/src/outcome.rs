@@ -41,6 +41,8 @@ pub struct Outcome {
     pub occurrences: [u64; 16],
     /// The events, if the plan asked for them.
     pub recording: Option<RawRecording>,
+    /// The schedule of the last execution, if the plan asked for its events.
+    pub decisions: Vec<Decision>,
     /// What the last execution printed (its beginning, if it was long).
     pub output: Vec<u8>,
     /// Replay: index of the first switch that could not be followed. Directed: index of the
@@ -85,6 +87,7 @@ impl Default for Outcome {
             findings: Vec::new(),
             occurrences: [0; 16],
             recording: None,
+            decisions: Vec::new(),
             output: Vec::new(),
             diverged: None,
             realised: 0,

@@ -145,6 +145,11 @@ impl Builder {
                 value: fields.number()?,
                 order: fields.word(Order::ALL)?,
             },
+            form::VALUE => Action::Value {
+                location: self.location(fields)?,
+                size: fields.number()?,
+                value: fields.number()?,
+            },
             form::FENCE => Action::Fence {
                 order: fields.word(Order::ALL)?,
             },

@@ -118,6 +118,14 @@ fn action_record(action: &Action) -> (usize, Vec<u64>) {
                 vec![*access as u64, object, offset, size, *value, *order as u64],
             )
         }
+        Action::Value {
+            location,
+            size,
+            value,
+        } => {
+            let [object, offset] = place(location);
+            (form::VALUE, vec![object, offset, (*size).into(), *value])
+        }
         Action::Fence { order } => (form::FENCE, vec![*order as u64]),
         Action::Lock { step, lock, shared } => {
             let [object, offset] = place(lock);

@@ -78,6 +78,7 @@ fn operation_words(operation: Operation, event: &RawEvent) -> String {
         Operation::Receive => "receives".to_owned(),
         Operation::Branch => "decides".to_owned(),
         Operation::Frame => "uses a stack".to_owned(),
+        Operation::Value => "touches memory".to_owned(),
         Operation::TestBegin => "begins the test".to_owned(),
         Operation::TestEnd => "ends the test".to_owned(),
         Operation::Unknown => "runs".to_owned(),

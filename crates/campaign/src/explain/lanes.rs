@@ -276,7 +276,7 @@ fn weight(
 ) -> u32 {
     use Operation::{
         Alloc, Enter, Exit, Free, Join, Leave, LockAcquire, LockRelease, LockWant, Panic, Spawn,
-        Start, TestBegin, TestEnd,
+        Start, TestBegin, TestEnd, Value,
     };
     let event = &events[at];
     if faults.contains(&at) {
@@ -292,7 +292,7 @@ fn weight(
         || (at > 0 && events[at - 1].thread != event.thread);
     match operation {
         Panic => 90,
-        Enter | Leave | Alloc | Start | Exit | TestBegin | TestEnd => 0,
+        Enter | Leave | Alloc | Start | Exit | TestBegin | TestEnd | Value => 0,
         Free if !interest.touches(event) => 0,
         Spawn => 30,
         Join => 5,

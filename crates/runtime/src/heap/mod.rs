@@ -10,9 +10,9 @@ use crate::own;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where the heap stands.
-pub const BASE: usize = 0x10_0000_0000;
+pub const BASE: usize = raddle_abi::record::HEAP_BASE;
 /// Its size; pages never touched cost nothing.
-pub const SIZE: usize = 32 << 30;
+pub const SIZE: usize = raddle_abi::record::HEAP_SIZE;
 /// Bytes of freed blocks that are kept back before any is used again.
 const KEPT_BACK: usize = 32 << 20;
 const GRANULE: usize = 16;

@@ -57,7 +57,7 @@ fn plain_fully(address: usize, len: usize, write: bool, kind: u8, site: *const S
     if is_watched() && !is_private(address, len) {
         watch(operation, address, len, kind, site);
     }
-    record::event(operation, address as u64, 0, len as u32, 0, id(site));
+    record::access(operation, address, len, id(site));
 }
 
 /// Whether only the running thread can touch these bytes.

@@ -10,6 +10,7 @@ use crate::delivery::{self, Action, COUNT, bit};
 use crate::global::Global;
 use crate::oracles::crash;
 use crate::own;
+use crate::record;
 use crate::scheduler;
 use crate::snapshot;
 use crate::syscalls::{self, as_errno, error};
@@ -80,6 +81,7 @@ extern "C" fn on_fatal(number: i32, info: *mut c_void, context: *mut c_void) {
     if number as usize == signal::SIGSEGV && snapshot::heat(address as usize) {
         return;
     }
+    record::forget();
     if world().running && handled_by_program(number as usize, info) {
         return;
     }

@@ -292,3 +292,33 @@ fn odd_recordings_are_survived() {
     assert_eq!(trace.events.len(), 38);
     assert_eq!(text::parse(&text::write(&trace)), Ok(trace));
 }
+
+#[test]
+fn values_that_are_addresses_are_alike_and_wide_ones_come_in_words() {
+    let wide = |operation, address, value| RawEvent {
+        len: 8,
+        order: 0,
+        ..raw(0, operation, 1, address, value)
+    };
+    check(
+        vec![
+            wide(Operation::Read, 0x1000, 0x10_0000_1230),
+            wide(Operation::Write, 0x1000, 0x8000_0010_0000_4561),
+            wide(Operation::Read, 0x1008, 0x7fff_0000_1000),
+            RawEvent {
+                len: 16,
+                ..wide(Operation::Read, 0x1000, 99)
+            },
+            wide(Operation::Value, 0x1000, 7),
+            wide(Operation::Value, 0x1008, 0x10_0000_1230),
+        ],
+        r#"thread
+         static path "S"
+         access kind read size 8 value 68719476736 order none site 1
+         access kind write size 8 value 68719476736 order none site 1
+         access kind read offset 8 size 8 value 123145302310912 order none site 1
+         access kind read size 16 value 99 order none site 1
+         value size 8 value 7 site 1
+         value offset 8 size 8 value 68719476736 site 1"#,
+    );
+}
