@@ -73,6 +73,33 @@ pub struct FindingLine {
     pub executions: u64,
     /// How long its schedule is.
     pub size: Size,
+    /// The violation of an atomic set that it is, or follows from.
+    #[serde(flatten)]
+    pub violation: Option<ViolationFields>,
+}
+
+/// What findings that have to do with an atomic set say of it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ViolationFields {
+    /// Number of the pattern.
+    pub pattern: u8,
+    /// Name of the type.
+    pub set: String,
+    /// Both functions.
+    pub units: Vec<Site>,
+    /// What happens if they come one after the other.
+    pub serial: Vec<Serial>,
+    /// What to do.
+    pub fix: String,
+}
+
+/// What two units of work do one after the other.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Serial {
+    /// The function that comes first.
+    pub first: String,
+    /// What they read and leave.
+    pub outcome: String,
 }
 
 /// How long a schedule is.

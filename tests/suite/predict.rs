@@ -13,34 +13,116 @@ fn notes(run: &Run) -> Vec<&str> {
 #[test]
 fn a_copy_in_two_steps_is_torn() {
     let fixture = Fixture::special("accounts");
+    let run = fixture.check(&["predict", "silent"], 100);
+    let findings = run.findings();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    let finding = findings[0];
+    assert_eq!(finding.kind, "atomic-set");
+    assert!(finding.confirmed);
+    let steps = [
+        "`Account::copy` reads `checking` (10)",
+        "`Account::credit` writes `checking` (20)",
+        "`Account::credit` writes `savings` (20)",
+        "`Account::copy` reads `savings` (20)",
+    ];
+    let places: Vec<_> = steps.iter().map(|step| finding.cause.find(step)).collect();
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{}",
+        finding.cause
+    );
+    let violation = finding.violation.as_ref().expect("a violation");
+    assert_eq!(
+        (violation.pattern, violation.set.as_str()),
+        (9, "accounts::Account")
+    );
+    let units: Vec<_> = violation.units.iter().map(|unit| &unit.function).collect();
+    assert_eq!(
+        units,
+        ["accounts::Account::copy", "accounts::Account::credit"]
+    );
+    let serial: Vec<_> = violation
+        .serial
+        .iter()
+        .map(|serial| (serial.first.as_str(), serial.outcome.split(';').next()))
+        .collect();
+    let copied = |values| format!("`Account::copy` reads {values}");
+    let (first, second) = (
+        copied("checking 10, savings 10"),
+        copied("checking 20, savings 20"),
+    );
+    assert_eq!(
+        serial,
+        [
+            ("Account::copy", Some(first.as_str())),
+            ("Account::credit", Some(second.as_str()))
+        ]
+    );
+    assert!(
+        violation
+            .fix
+            .starts_with("hold `checking` in `Account::copy` from line"),
+        "{}",
+        violation.fix
+    );
+    // It is stored like any other finding.
+    let again = fixture.check(&["replay", &finding.id, "--times", "2"], 100);
+    assert!(
+        again
+            .lines
+            .iter()
+            .any(|line| matches!(line, Line::Replay { reproduced: 2, .. })),
+        "{:?}",
+        again.lines
+    );
+    fixture.check(&["keep", &finding.id], 0);
+    let kept = fixture.check(&["test", "silent", "--executions", "1"], 100);
+    assert_eq!(kept.findings()[0].id, finding.id);
+}
+
+#[test]
+fn a_failure_is_explained_by_the_violation_that_it_follows_from() {
+    let fixture = Fixture::special("accounts");
     let run = fixture.check(&["predict", "asserted"], 100);
     let findings = run.findings();
     assert_eq!(findings.len(), 1, "{findings:?}");
-    assert_eq!(findings[0].kind, "panic");
+    let finding = findings[0];
+    assert_eq!(finding.kind, "panic");
     assert!(
-        findings[0].title.contains("the copy is torn"),
+        finding.title.contains("the copy is torn"),
         "{}",
-        findings[0].title
+        finding.title
     );
-    // Without the assertion nothing fails, and the violation is worth a note.
-    let run = fixture.check(&["predict", "silent"], 0);
-    let notes = notes(&run);
-    let violation = notes
-        .iter()
-        .find(|note| note.contains("a violation of `accounts::Account` happened"))
-        .unwrap_or_else(|| panic!("{notes:?}"));
-    assert!(violation.contains("pattern 9"), "{violation}");
-    let steps = [
-        "`accounts::Account::copy` reads `checking` at line 21",
-        "`accounts::Account::credit` writes `checking` at line 46",
-        "`accounts::Account::credit` writes `savings` at line 47",
-        "`accounts::Account::copy` reads `savings` at line 25",
-    ];
-    let places: Vec<_> = steps.iter().map(|step| violation.find(step)).collect();
     assert!(
-        places.iter().all(Option::is_some) && places.is_sorted(),
-        "{violation}"
+        finding
+            .cause
+            .contains("`Account::copy` and `Account::credit` mix"),
+        "{}",
+        finding.cause
     );
+    let violation = finding.violation.as_ref().expect("a violation");
+    assert_eq!((violation.pattern, violation.serial.len()), (9, 2));
+}
+
+#[test]
+fn what_a_serial_order_explains_and_what_is_atomic_is_a_note() {
+    let fixture = Fixture::special("accounts");
+    let run = fixture.check(&["predict", "benign"], 0);
+    let same = "what was read and left is the same as with `Account::";
+    assert!(
+        notes(&run).iter().any(|note| note.contains(same)),
+        "{:?}",
+        notes(&run)
+    );
+    let run = fixture.check(&["predict", "atomics"], 0);
+    let atomic = "every access is atomic";
+    assert!(
+        notes(&run).iter().any(|note| note.contains(atomic)),
+        "{:?}",
+        notes(&run)
+    );
+    let run = fixture.check(&["predict", "--strict", "atomics"], 100);
+    assert_eq!(run.findings()[0].kind, "atomic-set");
 }
 
 #[test]

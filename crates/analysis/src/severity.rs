@@ -112,6 +112,11 @@ pub enum Severity {
 }
 
 impl Outcome {
+    /// Whether the set was the same before, and nothing that is known differs.
+    pub fn agrees(&self, other: &Self) -> bool {
+        self.is_comparable(other) && self.may_equal(other)
+    }
+
     /// Whether the set was the same before.
     fn is_comparable(&self, other: &Self) -> bool {
         let mut known = self.before.iter();
@@ -188,6 +193,15 @@ pub fn pair(trace: &Trace, map: &ProgramMap, observed: &Observed) -> Option<Pair
     })
 }
 
+/// Where two units are in an execution.
+pub fn spans(trace: &Trace, map: &ProgramMap, pair: &Pair) -> [Option<Span>; 2] {
+    let scene = Scene::new(trace, map);
+    let works = scene.of_set(&pair.set, pair.instance.as_ref());
+    pair.units
+        .each_ref()
+        .map(|name| find(trace, &works, name).and_then(span))
+}
+
 /// What two units did in an execution.
 ///
 /// # Errors
@@ -196,27 +210,33 @@ pub fn pair(trace: &Trace, map: &ProgramMap, observed: &Observed) -> Option<Pair
 pub fn run(trace: &Trace, map: &ProgramMap, pair: &Pair) -> Result<Run, Unknown> {
     let scene = Scene::new(trace, map);
     let works = scene.of_set(&pair.set, pair.instance.as_ref());
-    let find = |name: &UnitName| {
-        let mut own = works.iter().filter(|work| {
-            key(trace, work.function) == name.function
-                && names::thread(trace, work.thread) == name.thread
-        });
-        own.nth(name.ordinal).copied().ok_or(Unknown::Absent)
-    };
-    let units = [find(&pair.units[0])?, find(&pair.units[1])?];
-    let span = |work: &Work| {
-        let (first, last) = (work.touches.first(), work.touches.last());
-        Some(Span {
-            thread: work.thread,
-            begins: work.begins,
-            first: first?.at,
-            last: last?.at,
-        })
-    };
+    let [u, v] = pair
+        .units
+        .each_ref()
+        .map(|name| find(trace, &works, name).ok_or(Unknown::Absent));
+    let units = [u?, v?];
     let [Some(u), Some(v)] = units.map(span) else {
         return Err(Unknown::Absent);
     };
     scene.outcome(units, [u, v], pair)
+}
+
+fn find<'a>(trace: &Trace, works: &[&'a Work], name: &UnitName) -> Option<&'a Work> {
+    let mut own = works.iter().copied().filter(|work| {
+        key(trace, work.function) == name.function
+            && names::thread(trace, work.thread) == name.thread
+    });
+    own.nth(name.ordinal)
+}
+
+fn span(work: &Work) -> Option<Span> {
+    let (first, last) = (work.touches.first(), work.touches.last());
+    Some(Span {
+        thread: work.thread,
+        begins: work.begins,
+        first: first?.at,
+        last: last?.at,
+    })
 }
 
 fn key(trace: &Trace, site: SiteIndex) -> u64 {

@@ -42,6 +42,8 @@ pub enum Vwls {
     Needed,
     /// Only those that are held at all accesses of the pattern, as in the paper.
     Common,
+    /// None: a unit is held at once, whatever it holds.
+    None,
 }
 
 impl<'a> Candidate<'a> {
@@ -79,6 +81,7 @@ impl<'a> Candidate<'a> {
                 .touches
                 .iter()
                 .all(|touch| touch.holding.iter().any(|other| other.lock == held.lock)),
+            Vwls::None => false,
         };
         let mut locks: Vec<_> = given_up.filter(is_wanted).map(|held| held.lock).collect();
         locks.sort_unstable();

@@ -15,8 +15,9 @@ use raddle_schedule::minimise::{Failing, minimise};
 use raddle_schedule::schedule_file::{Placed, Schedule};
 use raddle_trace::binary;
 use raddle_trace::finding::{Finding, ScheduleSize};
-use raddle_trace::runner::{Outcome, PlanRequest, RawFinding, RawRecording, Runner};
+use raddle_trace::runner::{PlanRequest, RawFinding, RawRecording, Runner};
 
+use crate::evidence::Evidence;
 use crate::explain::Explainer;
 use crate::runner::{Limits, Patience, ProcessRunner};
 use crate::session::Session;
@@ -50,6 +51,8 @@ pub(crate) struct Confirmation<'a> {
     pub target: &'a Target,
     /// Names places of the target's executable.
     pub explainer: &'a mut Explainer,
+    /// What is known about the violation that it is about, if it is.
+    pub evidence: Evidence,
 }
 
 /// A sighting that was shown again.
@@ -140,19 +143,26 @@ impl Confirmation<'_> {
         id: &str,
         plan: &PlanRequest,
     ) -> Option<Shown> {
-        let Outcome {
-            findings,
-            recording,
-            preemptions,
-            ..
-        } = replays.run(plan).ok()?;
-        let raw = findings
-            .into_iter()
-            .find(|raw| self.explainer.id(raw) == id)?;
+        let is_violation = id.starts_with(Kind::AtomicSet.word());
+        let plan = PlanRequest {
+            // Only the monitor sees violations.
+            record: plan.record || is_violation,
+            ..plan.clone()
+        };
+        let outcome = replays.run(&plan).ok()?;
+        let raw = match is_violation {
+            true => self
+                .evidence
+                .sight(self.explainer, id, &outcome, plan.seed)?,
+            false => outcome
+                .findings
+                .into_iter()
+                .find(|raw| self.explainer.id(raw) == id)?,
+        };
         Some(Shown {
             raw,
-            recording,
-            preemptions,
+            recording: outcome.recording,
+            preemptions: outcome.preemptions,
         })
     }
 
@@ -190,7 +200,8 @@ impl Confirmation<'_> {
         })
         .best;
         for bound in 0..best.preemptions.min(MOST_PREEMPTIONS) {
-            if budget == 0 || is_over() {
+            // A search does not stop at what only the monitor sees.
+            if budget == 0 || is_over() || first.raw.kind == Kind::AtomicSet {
                 break;
             }
             let found = self.search(replays, id, request, &first.raw, bound);
@@ -363,6 +374,7 @@ impl Confirmation<'_> {
             .explainer
             .explain(self.target, &shown.raw, shown.recording.as_ref());
         finding.schedule = self.session.store.schedule_path(id).display().to_string();
+        self.evidence.complete(&mut finding);
         finding.confirmed = true;
         finding.executions = found.executions;
         finding.size = Some(ScheduleSize {

@@ -14,12 +14,12 @@ mod monitored;
 mod pursuit;
 mod races;
 mod random;
+mod real;
 pub(crate) mod seen;
+mod severity;
 mod words;
 
-use std::fs::File;
-use std::io::BufReader;
-use std::path::PathBuf;
+use std::collections::HashSet;
 
 use raddle_analysis::lock_order::Deadlock;
 use raddle_analysis::lock_pattern::Broken;
@@ -30,8 +30,8 @@ use raddle_trace::event::{SiteIndex, Trace};
 use raddle_trace::program_map::ProgramMap;
 use raddle_trace::runner::{PlanRequest, RawRecording};
 
-use crate::Verdict;
 use crate::test_run::{Ended, TestRun};
+use crate::{Verdict, explain};
 use pursuit::Pool;
 use seen::Seen;
 
@@ -55,6 +55,8 @@ pub struct Prediction {
     pub all_tries: bool,
     /// Which locks a unit gives up before it is held.
     pub vwls: Vwls,
+    /// Report violations of which every access is atomic like any other.
+    pub is_strict: bool,
 }
 
 impl Default for Prediction {
@@ -65,6 +67,7 @@ impl Default for Prediction {
             tries: 100,
             all_tries: false,
             vwls: Vwls::Needed,
+            is_strict: false,
         }
     }
 }
@@ -82,6 +85,10 @@ pub(crate) struct Hunt {
     monitored: Seen,
     /// Whether what the monitor sees is told in another way.
     is_quiet: bool,
+    /// Violations that became findings, by set and functions.
+    told: HashSet<real::Kind>,
+    /// Violations that became no findings.
+    harmless: usize,
     violations: asset::Violations,
     deadlocks: Pool<Deadlock>,
     races: Pool<Race>,
@@ -90,13 +97,7 @@ pub(crate) struct Hunt {
 
 /// The map that stands beside the executable.
 fn program_map(test: &TestRun<'_>) -> Ended<ProgramMap> {
-    let mut path = test.target.exe.clone().into_os_string();
-    path.push(".raddle-map");
-    let path = PathBuf::from(path);
-    let read = File::open(&path)
-        .map_err(Into::into)
-        .and_then(|file| ProgramMap::read(BufReader::new(file)));
-    read.map_err(|error| Verdict::NotTestable {
+    explain::program_map(&test.target.exe).map_err(|error| Verdict::NotTestable {
         why: format!("prediction needs the types of the program, which cannot be read: {error}"),
     })
 }

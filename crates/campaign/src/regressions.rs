@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
+use raddle_abi::finding::Kind;
 use raddle_schedule::schedule_file::Schedule;
-use raddle_trace::runner::Runner;
+use raddle_trace::runner::{PlanRequest, Runner};
 
 use crate::Error;
+use crate::evidence::add_violations;
 use crate::runner::{Limits, Patience, ProcessRunner};
 use crate::test_run::TestRun;
 
@@ -37,10 +39,17 @@ pub(crate) fn replay_all(test: &mut TestRun<'_>) {
         if !test.target.is(&schedule.target, &schedule.test) {
             continue;
         }
-        let plan = schedule.plan();
-        let Ok(outcome) = replays.run(&plan) else {
+        let plan = PlanRequest {
+            record: schedule.kind == Kind::AtomicSet,
+            ..schedule.plan()
+        };
+        let Ok(mut outcome) = replays.run(&plan) else {
             continue;
         };
+        add_violations(&mut outcome, schedule.kind, plan.seed, test.explainer());
+        outcome.findings.retain(|raw| {
+            raw.kind != Kind::AtomicSet || test.explainer().id(raw) == schedule.finding
+        });
         test.course.tally.executions += outcome.executions;
         if outcome.findings.is_empty()
             && let Some(index) = outcome.diverged

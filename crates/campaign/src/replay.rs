@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use raddle_abi::finding::Kind;
 use raddle_trace::finding::Finding;
 use raddle_trace::runner::{Outcome, PlanRequest, Runner};
 use raddle_trace::text;
 
+use crate::evidence::{Evidence, add_violations};
 use crate::explain::Explainer;
 use crate::runner::{Limits, Patience, ProcessRunner};
 use crate::{Error, Options, Store, Target, regressions, verdict};
@@ -117,8 +119,8 @@ pub fn replay(
         let plan = schedule.plan();
         let plan = PlanRequest {
             reexecution: options.reexecution,
-            // Only the first replay is explained.
-            record: result.runs == 0,
+            // Only the first replay is explained, but the monitor looks at each.
+            record: result.runs == 0 || schedule.kind == Kind::AtomicSet,
             // An order of events leaves choices, which should not be the same ones each time.
             seed: match plan.events.is_empty() {
                 true => plan.seed,
@@ -126,7 +128,7 @@ pub fn replay(
             },
             ..plan
         };
-        let outcome = match runner.run(&plan) {
+        let mut outcome = match runner.run(&plan) {
             Ok(outcome) => outcome,
             Err(error) => {
                 result.not_testable = Some(verdict::of_error(&error));
@@ -143,7 +145,11 @@ pub fn replay(
         }
         result.runs += 1;
         explainer.first_thread = runner.first_thread();
-        if trace && let Some(recording) = &outcome.recording {
+        add_violations(&mut outcome, schedule.kind, plan.seed, &mut explainer);
+        if trace
+            && result.runs == 1
+            && let Some(recording) = &outcome.recording
+        {
             let build = explainer.build();
             let named = explainer.trace(recording, &build, &stored.test);
             result.trace = named.map(|trace| text::write(&trace));
@@ -178,6 +184,15 @@ fn note(
             finding.schedule = stored.schedule.display().to_string();
             finding.confirmed = true;
             finding.size = stored.finding.as_ref().and_then(|finding| finding.size);
+            let violation = stored
+                .finding
+                .as_ref()
+                .and_then(|finding| finding.violation.clone());
+            let evidence = Evidence {
+                violation,
+                outcome: None,
+            };
+            evidence.complete(&mut finding);
             result.finding = Some(finding);
         }
         return;

@@ -117,10 +117,20 @@ impl<'a> Session<'a> {
 
     /// Tells the caller something about a test.
     pub fn note(&self, target: &Target, text: String) {
+        self.note_about(target, text, false);
+    }
+
+    /// The same for what people see only when they ask for more.
+    pub fn detail(&self, target: &Target, text: String) {
+        self.note_about(target, text, true);
+    }
+
+    fn note_about(&self, target: &Target, text: String, is_detail: bool) {
         self.send(Event::Note(Note {
             test: target.name.clone(),
             target: target.target.clone(),
             text,
+            is_detail,
         }));
     }
 

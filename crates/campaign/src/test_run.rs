@@ -10,6 +10,7 @@ use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner, Runn
 use crate::allowance::Allowance;
 use crate::confirm::{Confirmation, Confirmed, build_id};
 use crate::course::Course;
+use crate::evidence::Evidence;
 use crate::explain::Explainer;
 use crate::runner::{Limits, ProcessRunner};
 use crate::session::Session;
@@ -182,6 +183,11 @@ impl TestRun<'_> {
         }
     }
 
+    /// Runs a plan that is not counted, and whose findings are the caller's.
+    pub fn try_out(&mut self, request: &PlanRequest) -> Option<Outcome> {
+        self.runner.run(request).ok()
+    }
+
     /// Ends the worker, so that the next plan gets a new one.
     pub fn renew_worker(&mut self) {
         self.runner.renew();
@@ -206,11 +212,21 @@ impl TestRun<'_> {
 
     /// Takes up what a plan found: new findings are confirmed and reported.
     pub fn sighted(&mut self, findings: &[RawFinding], request: &PlanRequest) {
+        self.sighted_with(findings, request, &Evidence::default());
+    }
+
+    /// The same with what is known about a violation that they are, or follow from.
+    pub fn sighted_with(
+        &mut self,
+        findings: &[RawFinding],
+        request: &PlanRequest,
+        evidence: &Evidence,
+    ) {
         for raw in findings {
             let before = self.course.tally.explored;
             let executions =
                 before + raw.seed.wrapping_sub(request.seed).min(request.executions) + 1;
-            self.sighting(raw, request, executions);
+            self.sighting(raw, request, executions, evidence.clone());
             if raw.kind == Kind::DataRace && self.options().granularity == Granularity::Racy {
                 let keys = self.explainer().racy_keys(raw);
                 self.course.tally.racy.extend(keys);
@@ -220,7 +236,13 @@ impl TestRun<'_> {
         }
     }
 
-    fn sighting(&mut self, raw: &RawFinding, request: &PlanRequest, executions: u64) {
+    fn sighting(
+        &mut self,
+        raw: &RawFinding,
+        request: &PlanRequest,
+        executions: u64,
+        evidence: Evidence,
+    ) {
         let id = self.explainer().id(raw);
         {
             let mut found = self.session.found();
@@ -241,6 +263,7 @@ impl TestRun<'_> {
             session,
             target,
             explainer,
+            evidence,
         }
         .confirm(&id, raw, request, executions);
         match confirmed {

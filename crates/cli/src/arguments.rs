@@ -113,9 +113,12 @@ pub(crate) struct PredictCommand {
     #[arg(long)]
     pub all_tries: bool,
     /// Which locks a unit of work has given up before it is held: those that the other one needs,
-    /// or only those held at all accesses, as in the paper on AssetFuzzer
+    /// or only those held at all accesses, as in the paper on AssetFuzzer, or none
     #[arg(long, value_name = "KIND", default_value = "needed")]
     pub vwls: VwlsKind,
+    /// Report violations of which every access is atomic like any other
+    #[arg(long)]
+    pub strict: bool,
     #[command(flatten)]
     pub test: TestCommand,
 }
@@ -134,6 +137,7 @@ fn engines() -> impl TypedValueParser<Value = Engine> {
 pub(crate) enum VwlsKind {
     Needed,
     Paper,
+    None,
 }
 
 /// `list`.

@@ -72,6 +72,7 @@ impl Console {
                 ),
                 test: finding.test,
                 target: finding.target,
+                is_detail: false,
             }),
             campaign::Event::Note(note) => Event::Note(note),
             campaign::Event::Violation(seen) => Event::Violation(seen),

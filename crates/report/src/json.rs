@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use raddle_trace::finding::{Finding, Place, ScheduleSize};
+use raddle_trace::finding::{Finding, Place, ScheduleSize, Violation};
 use raddle_trace::results::{Predicted, SeenViolation};
 use serde::Serialize;
 
@@ -138,6 +138,43 @@ struct FindingLine<'a> {
     stacks: Vec<StackField<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<ScheduleSize>,
+    #[serde(flatten)]
+    violation: Option<ViolationFields<'a>>,
+}
+
+#[derive(Serialize)]
+struct ViolationFields<'a> {
+    pattern: u8,
+    set: &'a str,
+    fields: &'a [String],
+    units: Vec<SiteField<'a>>,
+    outcome: &'a str,
+    serial: Vec<SerialField<'a>>,
+    fix: &'a str,
+}
+
+#[derive(Serialize)]
+struct SerialField<'a> {
+    first: &'a str,
+    outcome: &'a str,
+}
+
+impl<'a> ViolationFields<'a> {
+    fn of(violation: &'a Violation) -> Self {
+        let serial = violation.serial.iter().map(|serial| SerialField {
+            first: &serial.first,
+            outcome: &serial.outcome,
+        });
+        Self {
+            pattern: violation.pattern,
+            set: &violation.set,
+            fields: &violation.fields,
+            units: violation.units.iter().map(SiteField::of).collect(),
+            outcome: &violation.observed,
+            serial: serial.collect(),
+            fix: &violation.fix,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -186,6 +223,7 @@ impl<'a> FindingLine<'a> {
             output: &finding.output,
             stacks: stacks.collect(),
             size: finding.size,
+            violation: finding.violation.as_ref().map(ViolationFields::of),
         }
     }
 }
@@ -196,7 +234,9 @@ impl<'a> Line<'a> {
             Event::Start => Self::Start { version: VERSION },
             Event::Status { .. } | Event::Progress(_) => return None,
             Event::Finding(finding) => Self::Finding(FindingLine::of(finding)),
-            Event::Note(Note { test, target, text }) => Self::Note { test, target, text },
+            Event::Note(Note {
+                test, target, text, ..
+            }) => Self::Note { test, target, text },
             Event::Violation(seen) => Self::violation(seen),
             Event::Predicted(predicted) => Self::prediction(predicted),
             Event::Test(test) => Self::test(test),

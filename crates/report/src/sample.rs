@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use raddle_abi::finding::Kind;
-use raddle_trace::finding::{Finding, LaneStep, Place, ScheduleSize, Stack};
+use raddle_trace::finding::{
+    Finding, LaneStep, Place, ScheduleSize, SerialOutcome, Stack, Violation,
+};
 use raddle_trace::results::{Predicted, SeenViolation, Totals};
 
 use crate::{
@@ -24,10 +26,17 @@ pub(crate) fn events() -> Vec<Event> {
             ..Progress::default()
         }),
         Event::Finding(Box::new(race())),
+        Event::Finding(Box::new(violation())),
+        Event::Note(Note {
+            text: "something that only those see who ask for more".to_owned(),
+            is_detail: true,
+            ..Note::default()
+        }),
         Event::Note(Note {
             test: "tests::reads_stdin".to_owned(),
             target: "lib".to_owned(),
             text: "a thread panicked that nobody joined".to_owned(),
+            is_detail: false,
         }),
         Event::Note(Note::general(
             "the rule for `panic-0000000000` matched nothing",
@@ -166,6 +175,7 @@ pub(crate) fn race() -> Finding {
             preemptions: 1,
             found: 17,
         }),
+        violation: None,
     }
 }
 
@@ -185,6 +195,43 @@ pub(crate) fn deadlock(threads: usize) -> Finding {
         output: String::new(),
         count: 1,
         size: None,
+        violation: None,
+        ..race()
+    }
+}
+
+/// A violation of an atomic set.
+fn violation() -> Finding {
+    let serial = |first: &str, outcome: &str| SerialOutcome {
+        first: first.to_owned(),
+        outcome: outcome.to_owned(),
+    };
+    Finding {
+        kind: Kind::AtomicSet,
+        id: "atomic-set-0123456789".to_owned(),
+        title: "`Cell::get` and `Cell::set` mix on `sample::Cell`".to_owned(),
+        stacks: Vec::new(),
+        output: String::new(),
+        count: 1,
+        violation: Some(Violation {
+            pattern: 9,
+            meaning: "the state that is seen does not fit together".to_owned(),
+            set: "sample::Cell".to_owned(),
+            fields: vec!["low".to_owned(), "high".to_owned()],
+            units: vec![place(12, "Cell::get"), place(8, "Cell::set")],
+            observed: "`Cell::get` reads low 1, high 2; low 2, high 2 are left".to_owned(),
+            serial: vec![
+                serial(
+                    "Cell::get",
+                    "`Cell::get` reads low 1, high 1; low 2, high 2 are left",
+                ),
+                serial(
+                    "Cell::set",
+                    "`Cell::get` reads low 2, high 2; low 2, high 2 are left",
+                ),
+            ],
+            fix: "hold `lock` in `Cell::get` from line 13 to line 14".to_owned(),
+        }),
         ..race()
     }
 }

@@ -3,6 +3,7 @@
 mod finding;
 mod lanes;
 mod summary;
+mod violation;
 
 use std::io::{self, Write};
 
@@ -88,6 +89,9 @@ impl<O: Write, E: Write> Terminal<O, E> {
     }
 
     fn note(&mut self, note: &Note) -> io::Result<()> {
+        if note.is_detail && !self.settings.verbose {
+            return Ok(());
+        }
         let word = self.styles.warn.apply_to("note");
         let about = match (note.target.as_str(), note.test.as_str()) {
             ("", "") => String::new(),

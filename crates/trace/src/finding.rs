@@ -77,6 +77,39 @@ pub struct Finding {
     /// How long the schedule is, if that is known.
     #[serde(default)]
     pub size: Option<ScheduleSize>,
+    /// The violation of an atomic set that it is, or that it follows from.
+    #[serde(default)]
+    pub violation: Option<Violation>,
+}
+
+/// A violation of an atomic set, for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// Number of the pattern.
+    pub pattern: u8,
+    /// What the pattern means, in a few words.
+    pub meaning: String,
+    /// Name of the type or module that the set belongs to.
+    pub set: String,
+    /// The fields that are touched.
+    pub fields: Vec<String>,
+    /// The units of work, in the order of the pattern: where they stand.
+    pub units: Vec<Place>,
+    /// What they read and left.
+    pub observed: String,
+    /// The same for units that come one after the other.
+    pub serial: Vec<SerialOutcome>,
+    /// What to do about it.
+    pub fix: String,
+}
+
+/// What two units of work read and leave, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SerialOutcome {
+    /// The unit that comes first.
+    pub first: String,
+    /// What they read and left, or why that is not known.
+    pub outcome: String,
 }
 
 /// How long the schedule of a finding is.

@@ -56,6 +56,16 @@ pub struct Function {
 
 /// Names everything in a recording of `test`, made with the build `build`.
 pub fn name(recording: &RawRecording, addresses: &dyn Addresses, build: &str, test: &str) -> Trace {
+    name_with_origins(recording, addresses, build, test).0
+}
+
+/// The same, and for each event of the trace the event of the recording that it comes from.
+pub fn name_with_origins(
+    recording: &RawRecording,
+    addresses: &dyn Addresses,
+    build: &str,
+    test: &str,
+) -> (Trace, Vec<u32>) {
     let mut naming = Naming {
         trace: Trace {
             build: build.into(),
@@ -79,10 +89,12 @@ pub fn name(recording: &RawRecording, addresses: &dyn Addresses, build: &str, te
         frame_objects: HashMap::new(),
     };
     naming.thread(0);
-    for event in &recording.events {
+    let mut origins = Vec::with_capacity(recording.events.len());
+    for (index, event) in recording.events.iter().enumerate() {
         naming.event(event);
+        origins.resize(naming.trace.events.len(), index as u32);
     }
-    naming.trace
+    (naming.trace, origins)
 }
 
 /// What occurrences are counted of.

@@ -152,6 +152,8 @@ pub struct Note {
     pub target: String,
     /// One sentence.
     pub text: String,
+    /// Whether people see it only when they ask for more.
+    pub is_detail: bool,
 }
 
 impl Note {

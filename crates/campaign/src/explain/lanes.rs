@@ -40,6 +40,8 @@ pub(super) struct Interest {
     pub events: Vec<usize>,
     /// Other events that belong to the story, as indices in the recording.
     pub context: Vec<usize>,
+    /// What events do, where that is known better than by looking at them.
+    pub words: HashMap<usize, String>,
     pub(super) faults: Vec<(u16, SiteId)>,
 }
 
@@ -113,7 +115,10 @@ pub(super) fn lanes(
         let step = LaneStep {
             thread: usize::from(event.thread),
             place: located.place(true),
-            action: action::words(event, &located, is_fault),
+            action: match interest.words.get(&(at + start)) {
+                Some(words) => words.clone(),
+                None => action::words(event, &located, is_fault),
+            },
             at_fault: is_fault,
         };
         // A thread that does the same again (it spins, or it is all one call) needs one row.

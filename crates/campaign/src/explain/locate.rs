@@ -53,6 +53,11 @@ impl Locator {
             .unwrap_or(0)
     }
 
+    /// A source file as it is shown.
+    pub fn shown(&self, file: &str) -> String {
+        self.symbols.paths().shown(file).0
+    }
+
     /// The sites, if the executable has any.
     pub fn sites(&self) -> Option<&SiteTable> {
         self.sites.as_ref()

@@ -5,10 +5,13 @@
 //! cause, stacks and the lanes of the steps that matter. One file per group of kinds.
 
 mod action;
+mod atomic_set;
 mod deadlock;
+mod fix;
 mod heap;
 mod lanes;
 mod locate;
+mod monitored;
 mod panic;
 mod paths;
 mod race;
@@ -21,18 +24,23 @@ mod trouble;
 mod variables;
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use raddle_abi::finding::Kind;
 use raddle_abi::site::SiteId;
 use raddle_trace::event::Trace;
 use raddle_trace::finding::{Finding, Place, Stack};
 use raddle_trace::naming::{self, Addresses, Function};
+use raddle_trace::program_map::ProgramMap;
 use raddle_trace::runner::{RawFinding, RawRecording};
 use raddle_trace::site_table::{SiteInfo, SiteTable};
 
+pub(crate) use self::atomic_set::outcome_in_words;
 use self::lanes::Interest;
+pub(crate) use self::locate::short;
 use self::locate::{Located, Locator};
+pub(crate) use self::monitored::{Monitored, program_map};
 use self::paths::Paths;
 use self::symbols::{Frame, Symbols};
 use crate::{Target, wording};
@@ -53,6 +61,9 @@ pub(crate) struct Explainer {
     /// Number of the test's own thread.
     pub first_thread: u16,
     locator: Locator,
+    executable: PathBuf,
+    /// The program's map, once it was asked for.
+    map: Option<Option<Rc<ProgramMap>>>,
 }
 
 /// What a kind of finding has to say.
@@ -76,6 +87,8 @@ impl Explainer {
         Self {
             first_thread: 0,
             locator: Locator::new(SiteTable::open(executable).ok(), symbols),
+            executable: executable.to_owned(),
+            map: None,
         }
     }
 
@@ -110,6 +123,11 @@ impl Explainer {
         }
     }
 
+    /// A source file as it is shown.
+    fn shown(&self, file: &str) -> String {
+        self.locator.shown(file)
+    }
+
     /// Where a stack of return addresses stands in the user's code, in words.
     pub fn stack_in_words(&mut self, addresses: &[u64]) -> Option<String> {
         let frames = self.locator.stack(addresses);
@@ -140,6 +158,12 @@ impl Explainer {
                 .iter()
                 .take(1)
                 .map(|step| heap::identity(&mut self.locator, step))
+                .collect(),
+            Kind::AtomicSet => raw
+                .steps
+                .iter()
+                .map(|step| self.locator.locate(step.site, &step.frames).identity())
+                .chain([format!("pattern {}", raw.detail[0])])
                 .collect(),
             _ => raw
                 .steps
@@ -182,12 +206,17 @@ impl Explainer {
         recording: Option<&RawRecording>,
     ) -> Finding {
         let id = self.id(raw);
+        let told = recording
+            .filter(|_| raw.kind == Kind::AtomicSet)
+            .and_then(|recording| self.tell(raw, recording));
         let raw = &renumber::finding(raw, self.first_thread);
         let recording = &recording.map_or_else(RawRecording::default, |recording| {
             renumber::recording(recording, self.first_thread)
         });
         let threads = threads::names(&mut self.locator, raw, recording);
+        let (told, violation) = told.map(|told| (told.story, told.violation)).unzip();
         let story = match raw.kind {
+            Kind::AtomicSet => told.unwrap_or_else(|| atomic_set::story(&mut self.locator, raw)),
             Kind::DataRace => race::story(&mut self.locator, raw, recording),
             Kind::Deadlock => deadlock::story(&mut self.locator, raw, recording),
             Kind::Panic => panic::story(&mut self.locator, raw),
@@ -214,6 +243,7 @@ impl Explainer {
             executions: 0,
             count: 1,
             size: None,
+            violation,
         }
     }
 }

@@ -43,6 +43,8 @@ fn explainer() -> Explainer {
     Explainer {
         first_thread: 0,
         locator: Locator::new(None, Symbols::known(frames)),
+        executable: PathBuf::new(),
+        map: None,
     }
 }
 

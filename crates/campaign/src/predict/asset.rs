@@ -10,16 +10,13 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use raddle_analysis::lock_order::Deadlock;
-use raddle_analysis::monitor::Observed;
 use raddle_analysis::plan::order;
 use raddle_analysis::predict::{self as phase_one, Violation};
 use raddle_trace::event::Trace;
 use raddle_trace::program_map::ProgramMap;
 use raddle_trace::runner::PlanRequest;
 
-use super::{
-    Prediction, key_of, program_map, pursuit, record_next, recorded, seen, site_key, words,
-};
+use super::{Prediction, key_of, program_map, pursuit, real, record_next, words};
 use crate::test_run::{Ended, TestRun};
 
 /// What tells potential violations apart: pattern, and site key and context of each access.
@@ -33,9 +30,10 @@ pub(super) struct Violations {
     waiting: VecDeque<Candidate>,
 }
 
-struct Candidate {
-    violation: Violation,
-    trace: Arc<Trace>,
+/// A potential violation, and the execution that it was predicted from.
+pub(super) struct Candidate {
+    pub violation: Violation,
+    pub trace: Arc<Trace>,
 }
 
 /// Predicts and confirms.
@@ -123,30 +121,22 @@ fn confirm(
         let outcome = test.plan(&request)?;
         test.course.tally.explored += outcome.executions;
         test.course.hunt.monitored.tries += 1;
-        test.sighted(&outcome.findings, &request);
-        if outcome.died.is_some() {
-            break;
-        }
-        if outcome.realised > 0
-            && let Some(trace) = recorded(test, &request)
-            && is_seen(&look(test, &trace, map), &trace, candidate)
-            && !is_real
-        {
+        let is_told = outcome.realised > 0
+            && real::show(
+                test, map, candidate, &request, &outcome, prediction, !is_real,
+            );
+        if is_told && !is_real {
             is_real = true;
             test.course.hunt.real += 1;
-            let note = words::real(&candidate.violation, &candidate.trace, map, attempt + 1);
-            test.session.note(test.target, note);
         }
-        if is_real && !prediction.all_tries {
+        if !is_told {
+            test.sighted(&outcome.findings, &request);
+        }
+        if outcome.died.is_some() || (is_real && !prediction.all_tries) {
             break;
         }
     }
     Ok(())
-}
-
-fn look(test: &mut TestRun<'_>, trace: &Trace, map: &ProgramMap) -> Vec<Observed> {
-    let execution = test.course.tally.explored;
-    seen::look_at_try(test, trace, map, execution)
 }
 
 /// One execution in the order of the violation.
@@ -154,22 +144,4 @@ fn directed(test: &TestRun<'_>, candidate: &Candidate, attempt: u64) -> Option<P
     let aim = pursuit::aim(attempt);
     let order = order(&candidate.violation, &candidate.trace, aim)?;
     Some(pursuit::request(test, order, attempt))
-}
-
-/// Whether the monitor sees the violation in an execution: the same pattern, on a set of the same
-/// type, between the same functions.
-fn is_seen(observed: &[Observed], trace: &Trace, candidate: &Candidate) -> bool {
-    let violation = &candidate.violation;
-    let expected = [violation.u.function, violation.v.function]
-        .map(|function| site_key(&candidate.trace, function));
-    observed.iter().any(|observed| {
-        let functions: Vec<_> = observed
-            .parties
-            .iter()
-            .map(|party| site_key(trace, party.function))
-            .collect();
-        observed.pattern == violation.pattern.number
-            && observed.set == violation.set
-            && functions == expected
-    })
 }

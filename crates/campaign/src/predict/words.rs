@@ -3,19 +3,17 @@
 use raddle_analysis::monitor::Observed;
 use raddle_analysis::patterns::{Slot, Who};
 use raddle_analysis::predict::{Access, Prediction, Violation};
-use raddle_analysis::type_names::base;
-use raddle_trace::event::{Action, ObjectName, SiteIndex, Trace};
+use raddle_analysis::severity::Severity;
+use raddle_trace::event::{Action, SiteIndex, Trace};
 use raddle_trace::program_map::ProgramMap;
 
 use super::Hunt;
-
-/// Names of fields that say nothing about the user's data.
-const INNER: [&str; 7] = ["data", "value", "v", "inner", "buf", "pointer", "__0"];
+use crate::fields::{self, quoted, set_in_words};
 
 /// What came of a test.
 pub(super) fn summary(hunt: &Hunt) -> Vec<String> {
     let deadlocks = &hunt.deadlocks;
-    let mut notes = vec![violations(hunt.predicted, hunt.real)];
+    let mut notes = vec![violations(hunt.predicted, hunt.real) + &harmless(hunt.harmless)];
     if deadlocks.predicted > 0 {
         let became = match deadlocks.shown {
             0 => "none happened".to_owned(),
@@ -34,6 +32,15 @@ fn violations(predicted: usize, real: usize) -> String {
         0 => "no violation of an atomic set is predicted".to_owned(),
         1 => format!("1 violation of an atomic set was predicted, {real} became real"),
         _ => format!("{predicted} violations of atomic sets were predicted, {real} became real"),
+    }
+}
+
+/// Those that led to nothing.
+fn harmless(number: usize) -> String {
+    match number {
+        0 => String::new(),
+        1 => ", 1 of them without a harm that was seen (`--verbose` shows it)".to_owned(),
+        _ => format!(", {number} of them without a harm that was seen (`--verbose` shows them)"),
     }
 }
 
@@ -93,16 +100,9 @@ pub(super) fn observed(observed: &Observed, trace: &Trace, execution: u64) -> St
     };
     format!(
         "a violation of {} was seen ({kind}) between {}, first in execution {execution}",
-        set(&observed.set),
+        set_in_words(&observed.set),
         functions.join(" and ")
     )
-}
-
-fn set(name: &str) -> String {
-    match name.strip_prefix("static ") {
-        Some(module) => format!("the statics of `{module}`"),
-        None => format!("`{}`", base(name)),
-    }
 }
 
 /// What was not looked at.
@@ -117,7 +117,7 @@ pub(super) fn limits(prediction: &Prediction) -> Option<String> {
 }
 
 /// A violation that happened.
-pub(super) fn real(violation: &Violation, trace: &Trace, map: &ProgramMap, tries: u64) -> String {
+pub(super) fn real(violation: &Violation, trace: &Trace, map: &ProgramMap) -> String {
     let u = function(trace, violation.u.function);
     let v = function(trace, violation.v.function);
     let steps: Vec<_> = violation
@@ -125,17 +125,28 @@ pub(super) fn real(violation: &Violation, trace: &Trace, map: &ProgramMap, tries
         .iter()
         .map(|access| step(violation, access, trace, map, (u, v)))
         .collect();
-    let set = set(&violation.set);
-    let tries = match tries {
-        1 => "the first try".to_owned(),
-        tries => format!("try {tries}"),
-    };
+    let set = set_in_words(&violation.set);
     format!(
-        "a violation of {set} happened ({}; pattern {}): {}; {tries} showed it",
+        "a violation of {set} happened ({}; pattern {}): {}",
         violation.pattern.meaning,
         violation.pattern.number,
         steps.join(", then ")
     )
+}
+
+/// Why a violation that happened is no finding.
+pub(super) fn why_harmless(severity: Severity, is_atomic: bool, names: &[String; 2]) -> String {
+    match severity {
+        Severity::AsIf(first) => format!(
+            "what was read and left is the same as with `{}` before `{}`",
+            names[first],
+            names[1 - first]
+        ),
+        Severity::Unserializable if is_atomic => {
+            "every access is atomic, so that it may be meant so (`--strict` reports it)".to_owned()
+        }
+        _ => "there is no execution with one after the other to compare it with".to_owned(),
+    }
 }
 
 fn function(trace: &Trace, site: SiteIndex) -> &str {
@@ -165,23 +176,8 @@ fn step(
 
 /// The field that is touched, without the insides of wrappers.
 fn place(violation: &Violation, access: &Access, trace: &Trace, map: &ProgramMap) -> String {
-    let Some(instance) = violation.instance else {
-        let object = trace.objects.get(access.place.object.0 as usize);
-        return match object {
-            Some(ObjectName::Static { path }) => format!("`{path}`"),
-            _ => "a static".to_owned(),
-        };
-    };
-    let offset = access.place.offset.saturating_sub(instance.offset);
-    let path = map.field_path(&violation.set, offset);
-    let shown: Vec<_> = path
-        .split('.')
-        .filter(|name| !INNER.contains(name))
-        .collect();
-    match shown.join(".") {
-        shown if shown.is_empty() => format!("{} bytes from its start", offset),
-        shown => format!("`{shown}`"),
-    }
+    let (set, instance) = (&violation.set, violation.instance);
+    quoted(&fields::place(trace, map, set, instance, access.place))
 }
 
 /// The line of the access, if it stands in the file of the function that is being executed.

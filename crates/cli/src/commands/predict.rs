@@ -15,7 +15,9 @@ pub(super) fn run(command: PredictCommand) -> Result<Exit, Failure> {
         vwls: match command.vwls {
             VwlsKind::Needed => Vwls::Needed,
             VwlsKind::Paper => Vwls::Common,
+            VwlsKind::None => Vwls::None,
         },
+        is_strict: command.strict,
     };
     test::run_with(command.test, Some(prediction))
 }

@@ -2,7 +2,7 @@
 
 use raddle_trace::finding::{Finding, Place, Stack};
 
-use super::{Settings, lanes};
+use super::{Settings, lanes, violation};
 use crate::Sources;
 use crate::progress::{count, grouped};
 use crate::style::Styles;
@@ -25,6 +25,9 @@ pub(super) fn text(
         for line in wrapped(&finding.cause, settings.width.saturating_sub(4)) {
             text.push_str(&format!("    {line}\n"));
         }
+    }
+    if let Some(violation) = &finding.violation {
+        text.push_str(&violation::text(violation, settings.width, styles));
     }
     if !finding.lanes.is_empty() {
         section(&mut text, "interleaving", styles);
@@ -84,7 +87,7 @@ fn heading(finding: &Finding, styles: &Styles) -> String {
     text
 }
 
-fn section(text: &mut String, name: &str, styles: &Styles) {
+pub(super) fn section(text: &mut String, name: &str, styles: &Styles) {
     text.push_str(&format!("\n  {}\n", styles.strong.apply_to(name)));
 }
 
@@ -102,7 +105,7 @@ fn stack_text(stack: &Stack, styles: &Styles) -> String {
 }
 
 /// `file:line`, or only the file if the line is not known.
-fn location(place: &Place) -> String {
+pub(super) fn location(place: &Place) -> String {
     match place.line {
         0 => place.file.clone(),
         line => format!("{}:{line}", place.file),
@@ -137,7 +140,7 @@ fn printable(line: &str) -> String {
 }
 
 /// `text` in lines of at most `width` columns, broken at spaces.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("there is always a line");

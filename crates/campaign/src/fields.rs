@@ -1,0 +1,56 @@
+//! Names of atomic sets and of what is in them, for people.
+
+use raddle_analysis::type_names::base;
+use raddle_trace::event::{Location, ObjectName, Trace};
+use raddle_trace::program_map::ProgramMap;
+
+/// Names of fields that say nothing about the user's data.
+const INNER: [&str; 8] = [
+    "data", "value", "v", "inner", "buf", "pointer", "__0", "futex",
+];
+
+/// "`Account`", or "the statics of `bank`".
+pub(crate) fn set_in_words(name: &str) -> String {
+    match name.strip_prefix("static ") {
+        Some(module) => format!("the statics of `{module}`"),
+        None => format!("`{}`", base(name)),
+    }
+}
+
+/// A path of fields without the insides of wrappers, or how far from the start it would be.
+pub(crate) fn field(map: &ProgramMap, set: &str, offset: u64) -> String {
+    let path = map.field_path(set, offset);
+    let shown: Vec<_> = path
+        .split('.')
+        .filter(|name| !name.is_empty() && !INNER.contains(name))
+        .collect();
+    match shown.is_empty() {
+        true => format!("{offset} bytes from its start"),
+        false => shown.join("."),
+    }
+}
+
+/// What stands at a place of an instance, or of the statics of a module.
+pub(crate) fn place(
+    trace: &Trace,
+    map: &ProgramMap,
+    set: &str,
+    instance: Option<Location>,
+    location: Location,
+) -> String {
+    match instance {
+        Some(instance) => field(map, set, location.offset.saturating_sub(instance.offset)),
+        None => match trace.objects.get(location.object.0 as usize) {
+            Some(ObjectName::Static { path }) => path.clone(),
+            _ => "a static".to_owned(),
+        },
+    }
+}
+
+/// A name as code, and everything else as it is.
+pub(crate) fn quoted(name: &str) -> String {
+    match name.contains(' ') {
+        true => name.to_owned(),
+        false => format!("`{name}`"),
+    }
+}

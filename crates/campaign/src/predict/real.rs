@@ -1,0 +1,186 @@
+//! A predicted violation that happened: a finding, the explanation of one, or a note.
+//!
+//! It is a finding if what the two units of work read and left is what they read and leave in no
+//! serial order. If the execution fails as no serial one does, that failure is the finding, and the
+//! violation explains it. Everything else may be meant as it is. Of the violations of one set
+//! between the same two functions one is reported.
+
+use raddle_analysis::monitor::Observed;
+use raddle_analysis::severity::Severity;
+use raddle_trace::event::Trace;
+use raddle_trace::finding::{SerialOutcome, Violation};
+use raddle_trace::program_map::ProgramMap;
+use raddle_trace::runner::{Outcome, PlanRequest};
+
+use super::asset::Candidate;
+use super::severity::{self, Judgement};
+use super::{Prediction, seen, site_key, words};
+use crate::evidence::Evidence;
+use crate::explain::{Monitored, outcome_in_words, short};
+use crate::test_run::TestRun;
+
+/// What violations are told apart by when they are reported: the set, and the keys of both functions.
+pub(super) type Kind = (String, Vec<u64>);
+
+/// Looks at an execution in which the order of a potential violation was realised. True if the
+/// violation happened; then the execution's findings are taken up too.
+pub(super) fn show(
+    test: &mut TestRun<'_>,
+    map: &ProgramMap,
+    candidate: &Candidate,
+    request: &PlanRequest,
+    outcome: &Outcome,
+    prediction: Prediction,
+    is_first: bool,
+) -> bool {
+    // The same execution again, with everything written down.
+    let recorded = PlanRequest {
+        record: true,
+        ..request.clone()
+    };
+    let Some(execution) = test.try_out(&recorded) else {
+        return false;
+    };
+    let recording = execution.recording.as_ref();
+    let monitored = recording.and_then(|recording| test.explainer().monitored(recording));
+    let Some(monitored) = monitored else {
+        return false;
+    };
+    let number = test.course.tally.explored;
+    seen::look_at_try(test, &monitored.trace, map, number);
+    let Some(observed) = find(&monitored, candidate) else {
+        return false;
+    };
+    if !is_first {
+        test.sighted(&outcome.findings, request);
+        return true;
+    }
+    let case = Case {
+        map,
+        candidate,
+        request: &recorded,
+        execution: &execution,
+        monitored: &monitored,
+        observed,
+    };
+    case.report(test, outcome, prediction);
+    true
+}
+
+/// The violation as the monitor sees it: the same pattern, on a set of the same type, between the
+/// same functions.
+fn find<'a>(monitored: &'a Monitored, candidate: &Candidate) -> Option<&'a Observed> {
+    let violation = &candidate.violation;
+    let expected = [violation.u.function, violation.v.function]
+        .map(|function| site_key(&candidate.trace, function));
+    monitored.observed.iter().find(|observed| {
+        observed.pattern == violation.pattern.number
+            && observed.set == violation.set
+            && functions(observed, &monitored.trace) == expected
+    })
+}
+
+fn functions(observed: &Observed, trace: &Trace) -> Vec<u64> {
+    let parties = observed.parties.iter();
+    parties
+        .map(|party| site_key(trace, party.function))
+        .collect()
+}
+
+/// A violation that happened.
+struct Case<'a> {
+    map: &'a ProgramMap,
+    candidate: &'a Candidate,
+    request: &'a PlanRequest,
+    execution: &'a Outcome,
+    monitored: &'a Monitored,
+    observed: &'a Observed,
+}
+
+impl Case<'_> {
+    fn report(&self, test: &mut TestRun<'_>, outcome: &Outcome, prediction: Prediction) {
+        let Self {
+            map,
+            request,
+            execution,
+            monitored,
+            observed,
+            ..
+        } = *self;
+        let judgement = severity::judge(test, map, request, execution, monitored, observed);
+        if !judgement.failures.is_empty() {
+            let evidence = Evidence {
+                violation: self.violation(test, &judgement),
+                outcome: None,
+            };
+            return test.sighted_with(&outcome.findings, request, &evidence);
+        }
+        test.sighted(&outcome.findings, request);
+        let is_atomic = self.candidate.violation.is_atomic && !prediction.is_strict;
+        if judgement.severity == Severity::Unserializable && !is_atomic {
+            return self.finding(test, judgement);
+        }
+        test.course.hunt.harmless += 1;
+        let note = words::real(&self.candidate.violation, &self.candidate.trace, map);
+        let names = self.names();
+        let why = words::why_harmless(judgement.severity, is_atomic, &names);
+        test.session.detail(test.target, format!("{note}; {why}"));
+    }
+
+    fn finding(&self, test: &mut TestRun<'_>, judgement: Judgement) {
+        let mut keys = functions(self.observed, &self.monitored.trace);
+        keys.sort_unstable();
+        if !test
+            .course
+            .hunt
+            .told
+            .insert((self.observed.set.clone(), keys))
+        {
+            return;
+        }
+        let seed = self.request.seed;
+        let raw = self.monitored.raw(self.observed, self.execution, seed);
+        let evidence = Evidence {
+            violation: self.violation(test, &judgement),
+            outcome: judgement.outcome,
+        };
+        // The schedule decides everything; what led to it is no part of the finding.
+        let request = PlanRequest {
+            rules: Vec::new(),
+            ..self.request.clone()
+        };
+        test.sighted_with(&[raw], &request, &evidence);
+    }
+
+    /// Names of both units.
+    fn names(&self) -> [String; 2] {
+        let name = |index: usize| {
+            let site = self.observed.parties[index].function;
+            let site = self.monitored.trace.sites.get(site.0 as usize);
+            site.map_or_else(String::new, |site| short(&site.function))
+        };
+        [name(0), name(1)]
+    }
+
+    /// The violation for people, with the serial outcomes that it differs from.
+    fn violation(&self, test: &mut TestRun<'_>, judgement: &Judgement) -> Option<Violation> {
+        let raw = self.monitored.raw(self.observed, self.execution, 0);
+        let recording = self.execution.recording.as_ref()?;
+        let mut violation = test.explainer().violation(&raw, recording)?;
+        let names = self.names();
+        for first in [0, 1] {
+            let mut of_order = judgement.serial.iter().filter(|(order, _)| *order == first);
+            let words = match of_order.next() {
+                Some((_, outcome)) => {
+                    outcome_in_words(outcome, self.map, &self.observed.set, &names)
+                }
+                None => "not known".to_owned(),
+            };
+            violation.serial.push(SerialOutcome {
+                first: names[first].clone(),
+                outcome: words,
+            });
+        }
+        Some(violation)
+    }
+}
