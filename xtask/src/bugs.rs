@@ -212,7 +212,7 @@ fn search(
                 judgement.seconds = test.seconds;
                 verdict = [test.verdict, test.why.unwrap_or_default()].join(" ");
             }
-            Message::Summary(_) | Message::Other => {}
+            _ => {}
         }
     }
     let is_right = match is_buggy {

@@ -8,6 +8,7 @@ mod build;
 mod cell;
 mod manifest;
 mod page;
+mod predict;
 mod results;
 mod statistics;
 
@@ -21,6 +22,7 @@ use clap::Args;
 use crate::counts::Counts;
 use crate::evaluate::build::Program;
 use crate::evaluate::manifest::Subject;
+pub use crate::evaluate::predict::{Predict, predict};
 use crate::{repository, setup, shell};
 
 /// The strategy that the tool takes if none is named.

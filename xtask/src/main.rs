@@ -97,6 +97,8 @@ enum Task {
 enum Evaluation {
     /// How many schedules each strategy needs to the first sight of each bug.
     Search(evaluate::Search),
+    /// What prediction finds in the subjects of its paper, beside what that is compared with.
+    Predict(evaluate::Predict),
     /// Only whether each bug is found, and nothing in the correct twins; a part of `test`.
     Check {
         /// All of them.
@@ -121,6 +123,9 @@ fn main() -> ExitCode {
         Task::Evaluate {
             what: Evaluation::Search(search),
         } => evaluate::search(&search),
+        Task::Evaluate {
+            what: Evaluation::Predict(predict),
+        } => evaluate::predict(&predict),
         Task::Evaluate {
             what: Evaluation::Check { full },
         } => evaluate::check_alone(full),

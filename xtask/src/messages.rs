@@ -20,6 +20,10 @@ pub enum Message {
         /// Executions until it was seen.
         executions: u64,
     },
+    /// A kind of violation of an atomic set that happened.
+    Violation(ViolationMessage),
+    /// What prediction came to in one test.
+    Prediction(PredictionMessage),
     /// What came of one test.
     Test(TestMessage),
     /// The end.
@@ -47,6 +51,53 @@ pub struct TestMessage {
     /// Scheduling points.
     pub points: u64,
     /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// A kind of violation of an atomic set that happened.
+#[derive(Debug, Deserialize)]
+pub struct ViolationMessage {
+    /// Number of the pattern, or 0.
+    pub pattern: u8,
+    /// Name of the type.
+    pub set: String,
+    /// Functions.
+    pub units: Vec<UnitMessage>,
+}
+
+/// A unit of work.
+#[derive(Debug, Deserialize)]
+pub struct UnitMessage {
+    /// Path.
+    pub function: String,
+}
+
+impl ViolationMessage {
+    /// What tells it from others.
+    pub fn name(&self) -> String {
+        let units: Vec<_> = self
+            .units
+            .iter()
+            .map(|unit| unit.function.as_str())
+            .collect();
+        format!("{} {}: {}", self.pattern, self.set, units.join(", "))
+    }
+}
+
+/// What prediction came to in one test.
+#[derive(Debug, Deserialize)]
+pub struct PredictionMessage {
+    /// Predictions.
+    pub predicted: u64,
+    /// Those that became real.
+    pub real: u64,
+    /// Executions that were meant to show something.
+    pub tries: u64,
+    /// Those of them that showed a violation.
+    pub hits: u64,
+    /// All executions.
+    pub executions: u64,
+    /// Seconds that they took.
     pub seconds: f64,
 }
 

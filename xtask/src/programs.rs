@@ -144,7 +144,7 @@ fn explore(tool: &Path, program: &Program) -> Result<Figures> {
         match message {
             Message::Finding { id, title, .. } => findings.push(format!("{id}: {title}")),
             Message::Test(message) => test = Some(message),
-            Message::Summary(_) | Message::Other => {}
+            _ => {}
         }
     }
     // The end of the time may have come in the middle of an execution.

@@ -207,7 +207,7 @@ fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
                 reasons.extend(why);
             }
             Message::Summary(last) => summary = Some(last),
-            Message::Other => {}
+            _ => {}
         }
     }
     Ok(Figures {
@@ -279,7 +279,7 @@ fn package_directory(metadata: &str, name: &str) -> Result<PathBuf> {
 }
 
 /// Copies a crate, but not its wish for a certain toolchain: the one in use is what counts.
-fn copy(from: &Path, to: &Path) -> Result<()> {
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -8,7 +8,7 @@
 //! threads.
 
 use crate::instances::{BaseId, Instances, statics_of};
-use crate::type_names::{Class, base, behind_pointers, class, parent};
+use crate::type_names::{Class, array, base, behind_pointers, class, parent};
 use raddle_trace::event::TraceSite;
 use raddle_trace::program_map::{ProgramMap, TypeInfo};
 use std::collections::{BTreeSet, HashMap};
@@ -105,15 +105,21 @@ fn collect(map: &ProgramMap, name: &str, found: &mut BTreeSet<String>, depth: u3
         }
         Class::LeftOut => {}
         Class::Wrapper => {
+            if let Some((element, _)) = array(name) {
+                collect(map, element, found, depth + 1);
+            }
             let Some(info) = map.type_named(name) else {
                 return;
             };
             for argument in &info.arguments {
                 collect(map, argument, found, depth + 1);
             }
-            // Tuples have no arguments.
-            if name.starts_with('(') {
-                for field in &info.fields {
+            // Enums, tuples and pointers to slices have no arguments.
+            if info.arguments.is_empty() {
+                let variants = info.variants.iter();
+                let payloads = variants.filter_map(|variant| map.type_named(&variant.type_name));
+                let inside = payloads.flat_map(|payload| &payload.fields);
+                for field in info.fields.iter().chain(inside) {
                     collect(map, &field.type_name, found, depth + 1);
                 }
             }
@@ -133,8 +139,12 @@ mod tests {
             alloc::sync::Arc<std::sync::poison::mutex::Mutex<a::Inner>> 8
             std::sync::poison::mutex::Mutex<a::Inner> 24
             a::Inner 16 deep a::Deep 0 8
-            a::Deep 8 x u64 0 8";
+            a::Deep 8 x u64 0 8
+            a::Table 40 slots [a::Inner; 2] 0 32, first core::option::Option<a::Deep> 32 8
+            core::option::Option<a::Deep> 8 | None n 0 8, Some s 0 8
+            s 8 __0 a::Deep 0 8";
         let functions = "
+            a::Table::get a::Table
             a::Outer::new a::Outer<u8>
             a::free
             <a::Inner as a::Trait>::go &a::Inner
@@ -164,6 +174,8 @@ mod tests {
         check("a::Outer::poll::{async_fn#0}", "src/lib.rs", &outer);
         let inner = ["a::Inner", "a::Deep", "static a"];
         check("<a::Inner as a::Trait>::go", "src/lib.rs", &inner);
+        let table = ["a::Table", "a::Inner", "a::Deep", "static a"];
+        check("a::Table::get", "src/lib.rs", &table);
     }
 
     #[test]

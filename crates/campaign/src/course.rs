@@ -46,6 +46,8 @@ pub(crate) struct Course {
     pub batch: Batch,
     /// How far its prediction is.
     pub hunt: Hunt,
+    /// Time that it took to confirm findings.
+    pub confirming: Duration,
     /// Whether exploring it further makes no sense.
     pub is_given_up: bool,
     /// Whether it was looked for what the schedule does not decide.
@@ -79,6 +81,7 @@ impl Course {
             experience: Vec::new(),
             batch: Batch::default(),
             hunt: Hunt::default(),
+            confirming: Duration::ZERO,
             is_given_up: false,
             is_probed: false,
             searched: None,

@@ -20,6 +20,7 @@ mod severity;
 mod words;
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use raddle_analysis::lock_order::Deadlock;
 use raddle_analysis::lock_pattern::Broken;
@@ -81,6 +82,8 @@ pub(crate) struct Hunt {
     predicted: usize,
     /// What of that became real.
     real: usize,
+    /// Time that the engine took, without that for findings.
+    spent: Duration,
     /// What the monitor has seen.
     monitored: Seen,
     /// Whether what the monitor sees is told in another way.

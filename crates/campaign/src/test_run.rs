@@ -222,6 +222,7 @@ impl TestRun<'_> {
         request: &PlanRequest,
         evidence: &Evidence,
     ) {
+        let start = Instant::now();
         for raw in findings {
             let before = self.course.tally.explored;
             let executions =
@@ -234,6 +235,7 @@ impl TestRun<'_> {
                 self.course.tally.racy.dedup();
             }
         }
+        self.course.confirming += start.elapsed();
     }
 
     fn sighting(

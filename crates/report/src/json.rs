@@ -68,6 +68,7 @@ enum Line<'a> {
         tries: u64,
         hits: u64,
         executions: u64,
+        seconds: f64,
     },
     Test {
         test: &'a str,
@@ -285,6 +286,7 @@ impl<'a> Line<'a> {
             tries: predicted.tries,
             hits: predicted.hits,
             executions: predicted.executions,
+            seconds: rounded(predicted.seconds),
         }
     }
 

@@ -267,6 +267,7 @@ fn predicted() -> [Event; 2] {
             tries: 1,
             hits: 1,
             executions: 4,
+            seconds: 0.25,
         })),
     ]
 }

@@ -167,7 +167,7 @@ impl Note {
 }
 
 /// What prediction came to in a test.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Predicted {
     /// Name of the test.
     pub test: String,
@@ -185,6 +185,8 @@ pub struct Predicted {
     pub hits: u64,
     /// All executions.
     pub executions: u64,
+    /// Seconds that these took, without the time in which findings were confirmed.
+    pub seconds: f64,
 }
 
 /// A kind of violation of an atomic set that happened in a test.

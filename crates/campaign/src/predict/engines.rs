@@ -1,6 +1,7 @@
 //! The engines, by name: prediction of violations, and what it is compared with.
 
 use std::fmt;
+use std::time::Instant;
 
 use super::{Prediction, asset, blocks, monitored, races, random};
 use crate::test_run::{Ended, TestRun};
@@ -67,7 +68,11 @@ impl Engine {
 
     /// Lets the engine work until nothing is left or the time is over.
     pub(crate) fn drive(self, test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> {
-        (self.drive)(test, prediction)
+        let (start, confirming) = (Instant::now(), test.course.confirming);
+        let ended = (self.drive)(test, prediction);
+        let confirming = test.course.confirming.saturating_sub(confirming);
+        test.course.hunt.spent += start.elapsed().saturating_sub(confirming);
+        ended
     }
 }
 

@@ -134,6 +134,7 @@ pub(crate) fn conclude(
         tries: *tries,
         hits: *hits,
         executions: course.tally.explored,
+        seconds: hunt.spent.as_secs_f64(),
     })));
 }
 

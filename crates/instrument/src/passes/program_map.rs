@@ -75,6 +75,7 @@ impl<'c> Found<'c> {
                 continue;
             }
             pending.extend(types.pointee(plain));
+            pending.extend(types.element(plain));
             if !types.is_structure(plain) && !types.is_enumeration(plain) {
                 continue;
             }

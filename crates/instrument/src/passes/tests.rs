@@ -401,7 +401,8 @@ fn the_program_map_sees_through_types_of_std_and_generic_ones() {
         "use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, atomic::AtomicU32};
 pub enum Shape { Round(u64), Square { side: u32, tall: bool } }
-pub struct Inner { words: Vec<u16>, queue: VecDeque<u8>, table: HashMap<u32, u64> }
+pub struct Inner { words: Vec<u16>, queue: VecDeque<u8>, table: HashMap<u32, u64>, slots: [Slot; 3] }
+pub struct Slot { key: u32 }
 pub struct Bank<T> { count: AtomicU32, inner: Arc<Mutex<Inner>>, extra: T }
 impl<T> Bank<T> { #[inline(never)] pub fn look(&self) -> &T { &self.extra } }
 pub fn use_it(bank: &Bank<Shape>) -> &Shape { bank.look() }",
@@ -433,7 +434,7 @@ pub fn use_it(bank: &Bank<Shape>) -> &Shape { bank.look() }",
         .into_iter()
         .map(|(name, _, size)| (name, size))
         .collect();
-    let expected = [("words", 24), ("queue", 32), ("table", 48)];
+    let expected = [("words", 24), ("queue", 32), ("table", 48), ("slots", 12)];
     assert_eq!(inner, HashMap::from(expected));
     for (beginning, argument) in [
         ("alloc::vec::Vec<u16,", "u16"),
@@ -446,6 +447,13 @@ pub fn use_it(bank: &Bank<Shape>) -> &Shape { bank.look() }",
         assert_eq!(info.arguments[0], argument);
         assert!(info.size > 0 && !info.fields.is_empty());
     }
+    let info = map.type_named("case::Inner").expect("what is inside");
+    let slots = info.fields.iter().find(|field| field.name == "slots");
+    assert_eq!(
+        slots.map(|field| field.type_name.as_str()),
+        Some("[case::Slot; 3]")
+    );
+    assert_eq!(fields(&map, "case::Slot"), [("key", 0, 4)]);
     let shape = map.type_named("case::Shape").expect("the enum");
     let variants: Vec<_> = shape.variants.iter().map(|variant| &variant.name).collect();
     assert_eq!(variants, ["Round", "Square"]);

@@ -104,6 +104,11 @@ impl<'c> Types<'c> {
         kind.kind() == Kind::CompositeType && kind.tag() == tag::ARRAY
     }
 
+    /// What an array consists of.
+    pub(super) fn element(&self, kind: Metadata<'c>) -> Option<Metadata<'c>> {
+        self.base(kind).filter(|_| self.is_array(kind))
+    }
+
     /// Whether it is an enumeration without data.
     pub(super) fn is_enumeration(&self, kind: Metadata<'c>) -> bool {
         kind.kind() == Kind::CompositeType && kind.tag() == tag::ENUMERATION
@@ -242,6 +247,10 @@ impl<'c> Types<'c> {
             let pointee = self.pointee(kind);
             let pointee = pointee.map_or_else(|| "void".into(), |pointee| self.name(pointee));
             return format!("*{pointee}");
+        }
+        if let Some(element) = self.element(kind) {
+            let count = kind.size().checked_div(self.size(element)).unwrap_or(0);
+            return format!("[{}; {count}]", self.name(element));
         }
         let mut parts = vec![kind.type_name()];
         let mut scope = kind.parent(self.context);

@@ -1,0 +1,193 @@
+//! What prediction finds in the subjects of the paper that it comes from, beside what the paper compares it with.
+//!
+//! Every run is kept in `subjects/results/predict` as soon as it is done, so that an evaluation that was stopped goes on
+//! where it was. The book's page is written of all that is kept.
+
+mod growth;
+mod manifest;
+mod page;
+mod results;
+mod run;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use self::manifest::Subject;
+use self::results::Kept;
+use self::run::Plan;
+use crate::{setup, shell};
+
+/// The engine that users get.
+const ASSET: &str = "asset";
+/// All engines, in the order in which they are run: some get as many executions as others took.
+const ENGINES: [&str; 5] = [ASSET, "race", "monitor", "lock-pattern", "random"];
+/// The usual options, and those that are compared with them.
+const OPTIONS: [&[&str]; 4] = [
+    &[],
+    &["--profiles", "1"],
+    &["--profiles", "10"],
+    &["--vwls", "paper"],
+];
+
+/// `cargo xtask evaluate predict`.
+#[derive(Args)]
+pub struct Predict {
+    /// Names out of subjects/predict.toml; all of them without any.
+    names: Vec<String>,
+    /// Runs of each engine on each subject, each with seeds of its own.
+    #[arg(long, default_value_t = 10)]
+    seeds: u64,
+    /// Directed executions per prediction, all of which are made.
+    #[arg(long, default_value_t = 20)]
+    tries: u64,
+    /// Measure also how long prediction takes on long traces.
+    #[arg(long)]
+    growth: bool,
+    /// Measure also what was measured before.
+    #[arg(long)]
+    again: bool,
+}
+
+/// Measures what is missing, and writes the page.
+pub fn predict(predict: &Predict) -> Result<()> {
+    let tool = setup::tool()?;
+    let directory = run::prepare()?;
+    let subjects = manifest::read()?;
+    let is_chosen =
+        |subject: &&Subject| predict.names.is_empty() || predict.names.contains(&subject.name);
+    let chosen: Vec<_> = subjects.iter().filter(is_chosen).collect();
+    plain(&directory, &chosen, predict.again)?;
+    // A seed of all subjects before the next one: what is there early says something about all.
+    for seed in 0..predict.seeds {
+        for subject in &chosen {
+            evaluate(&tool, &directory, subject, predict, seed)
+                .with_context(|| subject.name.clone())?;
+        }
+    }
+    if predict.growth {
+        results::write_growth(&growth::measure()?)?;
+    }
+    page::write()
+}
+
+fn plain(directory: &Path, chosen: &[&Subject], again: bool) -> Result<()> {
+    let is_known =
+        |subject: &&Subject| -> Result<bool> { Ok(results::read(&subject.name)?.plain.is_some()) };
+    let mut is_all = true;
+    for subject in chosen {
+        is_all &= is_known(subject)?;
+    }
+    if is_all && !again {
+        return Ok(());
+    }
+    for (name, nanoseconds) in run::plain(directory)? {
+        let mut kept = results::read(&name)?;
+        kept.plain = Some(nanoseconds);
+        results::write(&name, &kept)?;
+    }
+    Ok(())
+}
+
+/// Makes the runs with one seed that are missing.
+fn evaluate(
+    tool: &Path,
+    directory: &Path,
+    subject: &Subject,
+    predict: &Predict,
+    seed: u64,
+) -> Result<()> {
+    let name = &subject.name;
+    let mut kept = results::read(name)?;
+    kept.date = shell::today()?;
+    kept.machine = super::cell::machine();
+    for (engine, options) in columns() {
+        let title = title(engine, options);
+        let runs = kept.runs.entry(title.clone()).or_default();
+        if predict.again && seed == 0 {
+            runs.clear();
+        }
+        if runs.len() as u64 > seed {
+            continue;
+        }
+        let tries = tries(engine, &kept, seed as usize, predict.tries);
+        let mut all: Vec<&str> = options.to_vec();
+        if is_directed(engine) {
+            all.push("--all-tries");
+        }
+        let plan = Plan {
+            engine,
+            options: &all,
+            tries,
+        };
+        let run = run::bugs(tool, directory, name, &plan, seed)?;
+        println!(
+            "{name} {title} {seed}: {} violations, {} of {} tries, {} findings",
+            run.violations.len(),
+            run.hits,
+            run.tries,
+            run.findings.len()
+        );
+        kept.runs.entry(title.clone()).or_default().push(run);
+        if options.is_empty() && (!kept.twins.contains_key(engine) || (predict.again && seed == 0))
+        {
+            let twin = run::twin(tool, directory, name, &plan)?;
+            kept.twins.insert(engine.to_owned(), twin);
+        }
+        results::write(name, &kept)?;
+    }
+    Ok(())
+}
+
+/// Engines with options.
+fn columns() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    let engines = ENGINES.into_iter().map(|engine| (engine, OPTIONS[0]));
+    engines.chain(OPTIONS.into_iter().skip(1).map(|options| (ASSET, options)))
+}
+
+/// How a column is called.
+fn title(engine: &str, options: &[&str]) -> String {
+    [&[engine], options].concat().join(" ")
+}
+
+/// Whether tries are made for each prediction.
+fn is_directed(engine: &str) -> bool {
+    engine == ASSET || engine == "race"
+}
+
+/// Tries of each prediction, or as many executions as the paper gives those that do not predict.
+fn tries(engine: &str, kept: &Kept, seed: usize, each: u64) -> u64 {
+    let executions = |engine: &str| {
+        let runs = kept.runs.get(engine);
+        let run = runs.and_then(|runs| runs.get(seed));
+        run.map_or(0, |run| run.executions)
+    };
+    match engine {
+        engine if is_directed(engine) => each,
+        "lock-pattern" => executions(ASSET).max(executions("race")),
+        _ => executions(ASSET),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::results::{Kept, Run};
+    use super::tries;
+
+    #[test]
+    fn those_that_do_not_predict_get_as_many_executions() {
+        let run = |executions: u64| {
+            vec![Run {
+                executions,
+                ..Run::default()
+            }]
+        };
+        let mut kept = Kept::default();
+        kept.runs.insert("asset".to_owned(), run(40));
+        kept.runs.insert("race".to_owned(), run(60));
+        let of = |engine: &str| tries(engine, &kept, 0, 20);
+        assert_eq!(["asset", "race"].map(of), [20, 20]);
+        assert_eq!(["monitor", "random", "lock-pattern"].map(of), [40, 40, 60]);
+    }
+}

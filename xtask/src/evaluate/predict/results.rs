@@ -1,0 +1,90 @@
+//! What was measured, one file per subject, each replaced as a whole.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::repository;
+
+/// All about one subject.
+#[derive(Default, Deserialize, Serialize)]
+pub struct Kept {
+    /// By engine, with the options that are not the usual ones; one run per seed, from 0.
+    pub runs: BTreeMap<String, Vec<Run>>,
+    /// Of the correct twin, by engine.
+    pub twins: BTreeMap<String, Twin>,
+    /// Nanoseconds of an execution without the tool.
+    pub plain: Option<u64>,
+    pub date: String,
+    pub machine: String,
+}
+
+/// One run of an engine on the tests with bugs.
+#[derive(Clone, Default, Deserialize, Serialize)]
+pub struct Run {
+    pub predicted: u64,
+    pub real: u64,
+    pub tries: u64,
+    pub hits: u64,
+    pub executions: u64,
+    pub seconds: f64,
+    /// Kinds of violations that happened.
+    pub violations: Vec<String>,
+    /// Titles of findings.
+    pub findings: Vec<String>,
+}
+
+/// One run of an engine on a correct twin, in which nothing may be seen.
+#[derive(Default, Deserialize, Serialize)]
+pub struct Twin {
+    pub executions: u64,
+    pub violations: Vec<String>,
+    pub findings: Vec<String>,
+}
+
+fn directory() -> PathBuf {
+    repository::root().join("subjects/results/predict")
+}
+
+/// What is known about a subject.
+pub fn read(name: &str) -> Result<Kept> {
+    let path = directory().join(format!("{name}.json"));
+    if !path.is_file() {
+        return Ok(Kept::default());
+    }
+    let text = fs::read_to_string(&path)?;
+    serde_json::from_str(&text).with_context(|| path.display().to_string())
+}
+
+/// Keeps it.
+pub fn write(name: &str, kept: &Kept) -> Result<()> {
+    let directory = directory();
+    fs::create_dir_all(&directory)?;
+    let partial = directory.join(format!("{name}.partial"));
+    fs::write(&partial, serde_json::to_string_pretty(kept)? + "\n")?;
+    fs::rename(&partial, directory.join(format!("{name}.json")))?;
+    Ok(())
+}
+
+/// Seconds that prediction takes on traces of so many events, by shape.
+pub type Growth = BTreeMap<String, Vec<(u64, f64)>>;
+
+/// What was measured last.
+pub fn read_growth() -> Result<Growth> {
+    let path = directory().join("growth.json");
+    match path.is_file() {
+        true => Ok(serde_json::from_str(&fs::read_to_string(path)?)?),
+        false => Ok(Growth::default()),
+    }
+}
+
+/// Keeps it.
+pub fn write_growth(growth: &Growth) -> Result<()> {
+    fs::create_dir_all(directory())?;
+    let text = serde_json::to_string_pretty(growth)? + "\n";
+    fs::write(directory().join("growth.json"), text)?;
+    Ok(())
+}

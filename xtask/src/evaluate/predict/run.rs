@@ -1,0 +1,123 @@
+//! Runs one engine on one subject.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail};
+
+use super::results::{Run, Twin};
+use crate::messages::{self, Message};
+use crate::subjects::copy;
+use crate::{repository, shell};
+
+/// Distance between the seeds of two runs.
+const SPACING: u64 = 1_000_000;
+
+/// An engine with its options.
+pub struct Plan<'a> {
+    pub engine: &'a str,
+    pub options: &'a [&'a str],
+    /// Directed executions per prediction, or all executions.
+    pub tries: u64,
+}
+
+/// The subjects, copied so that building them leaves nothing in the repository.
+pub fn prepare() -> Result<PathBuf> {
+    let directory = repository::scratch("predict");
+    copy(&repository::root().join("subjects/predict"), &directory)?;
+    Ok(directory)
+}
+
+/// Runs the tests with bugs of a subject.
+pub fn bugs(
+    tool: &Path,
+    directory: &Path,
+    subject: &str,
+    plan: &Plan<'_>,
+    seed: u64,
+) -> Result<Run> {
+    let filter = format!("{subject}::tests::bug");
+    let seed = (seed * SPACING).to_string();
+    let mut run = Run::default();
+    for message in predict(tool, directory, &filter, plan, &seed)? {
+        match message {
+            Message::Finding { title, .. } => run.findings.push(title),
+            Message::Violation(violation) => run.violations.push(violation.name()),
+            Message::Prediction(prediction) => {
+                run.predicted += prediction.predicted;
+                run.real += prediction.real;
+                run.tries += prediction.tries;
+                run.hits += prediction.hits;
+                run.executions += prediction.executions;
+                run.seconds += prediction.seconds;
+            }
+            Message::Test(test) if test.verdict != "explored" => {
+                bail!("{}: {}", test.verdict, test.why.unwrap_or_default());
+            }
+            Message::Test(_) | Message::Summary(_) | Message::Other => {}
+        }
+    }
+    run.findings.sort_unstable();
+    run.findings.dedup();
+    run.violations.sort_unstable();
+    run.violations.dedup();
+    Ok(run)
+}
+
+/// Runs the correct twin of a subject.
+pub fn twin(tool: &Path, directory: &Path, subject: &str, plan: &Plan<'_>) -> Result<Twin> {
+    let filter = format!("{subject}::tests::twin");
+    let mut twin = Twin::default();
+    for message in predict(tool, directory, &filter, plan, "0")? {
+        match message {
+            Message::Finding { title, .. } => twin.findings.push(title),
+            Message::Violation(violation) => twin.violations.push(violation.name()),
+            Message::Prediction(prediction) => twin.executions += prediction.executions,
+            Message::Test(_) | Message::Summary(_) | Message::Other => {}
+        }
+    }
+    Ok(twin)
+}
+
+fn predict(
+    tool: &Path,
+    directory: &Path,
+    filter: &str,
+    plan: &Plan<'_>,
+    seed: &str,
+) -> Result<Vec<Message>> {
+    let tries = plan.tries.max(1).to_string();
+    let mut command = shell::raddle(tool, directory, ["predict", "--message-format", "json"]);
+    command.args(["-j", "1", "--time", "30m", "--lib", "--engine", plan.engine]);
+    command.args(["--tries", &tries, "--seed", seed]);
+    command.args(plan.options).arg(filter).stdin(Stdio::null());
+    let output = command.output()?;
+    if !matches!(output.status.code(), Some(0 | 100)) {
+        let words = String::from_utf8_lossy(&output.stderr);
+        bail!("the tool ended with {}: {words}", output.status);
+    }
+    messages::parse(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// Nanoseconds of an execution of each twin without the tool.
+pub fn plain(directory: &Path) -> Result<Vec<(String, u64)>> {
+    let arguments = [
+        "test",
+        "-q",
+        "--lib",
+        "--",
+        "--ignored",
+        "--nocapture",
+        "plain",
+    ];
+    let mut command = shell::foreign_cargo(directory, arguments);
+    let output = command.stderr(Stdio::null()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines = text.lines().filter_map(|line| line.strip_prefix("plain "));
+    lines
+        .map(|line| {
+            let (name, number) = line.split_once(' ').context("a name and a number")?;
+            Ok((name.to_owned(), number.parse()?))
+        })
+        .collect()
+}
