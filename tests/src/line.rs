@@ -18,6 +18,10 @@ pub enum Line {
         /// Sentence.
         text: String,
     },
+    /// A kind of violation of an atomic set that happened.
+    Violation(ViolationLine),
+    /// What prediction came to in one test.
+    Prediction(PredictionLine),
     /// What came of one test.
     Test(TestLine),
     /// A test that could be run.
@@ -132,6 +136,40 @@ pub struct Site {
     pub line: u32,
     /// Path.
     pub function: String,
+}
+
+/// A kind of violation of an atomic set that happened.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ViolationLine {
+    /// Name of the test.
+    pub test: String,
+    /// Number.
+    pub pattern: u8,
+    /// Name of the type.
+    pub set: String,
+    /// Functions.
+    pub units: Vec<Site>,
+    /// Executions that showed it.
+    pub hits: u64,
+}
+
+/// What prediction came to in one test.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PredictionLine {
+    /// Name of the test.
+    pub test: String,
+    /// A word.
+    pub engine: String,
+    /// Predictions.
+    pub predicted: u64,
+    /// Those that became real.
+    pub real: u64,
+    /// Executions that were meant to show something.
+    pub tries: u64,
+    /// Those that showed a violation.
+    pub hits: u64,
+    /// All of them.
+    pub executions: u64,
 }
 
 /// What came of one test.

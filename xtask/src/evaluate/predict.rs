@@ -24,11 +24,12 @@ const ASSET: &str = "asset";
 /// All engines, in the order in which they are run: some get as many executions as others took.
 const ENGINES: [&str; 5] = [ASSET, "race", "monitor", "lock-pattern", "random"];
 /// The usual options, and those that are compared with them.
-const OPTIONS: [&[&str]; 4] = [
+const OPTIONS: [&[&str]; 5] = [
     &[],
     &["--profiles", "1"],
     &["--profiles", "10"],
     &["--vwls", "paper"],
+    &["--vwls", "none"],
 ];
 
 /// `cargo xtask evaluate predict`.
@@ -120,6 +121,7 @@ fn evaluate(
             engine,
             options: &all,
             tries,
+            recorded: recorded(engine, options),
         };
         let run = run::bugs(tool, directory, name, &plan, seed)?;
         println!(
@@ -127,7 +129,7 @@ fn evaluate(
             run.violations.len(),
             run.hits,
             run.tries,
-            run.findings.len()
+            run.failures.len()
         );
         kept.runs.entry(title.clone()).or_default().push(run);
         if options.is_empty() && (!kept.twins.contains_key(engine) || (predict.again && seed == 0))
@@ -154,6 +156,15 @@ fn title(engine: &str, options: &[&str]) -> String {
 /// Whether tries are made for each prediction.
 fn is_directed(engine: &str) -> bool {
     engine == ASSET || engine == "race"
+}
+
+/// Executions that are recorded and predicted from.
+fn recorded(engine: &str, options: &[&str]) -> u64 {
+    match options {
+        _ if !is_directed(engine) && engine != "lock-pattern" => 0,
+        ["--profiles", number] => number.parse().unwrap_or(0),
+        _ => 3,
+    }
 }
 
 /// Tries of each prediction, or as many executions as the paper gives those that do not predict.

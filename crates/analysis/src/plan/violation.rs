@@ -16,12 +16,13 @@ pub fn order(violation: &Violation, trace: &Trace, aim: Aim) -> Option<Order> {
     let mut builder = Builder {
         violation,
         draft: Draft::new(trace, aim),
+        events: Vec::new(),
         given_up: Vec::new(),
     };
     for index in 0..violation.accesses.len() {
         builder.access(index)?;
     }
-    for later in 1..violation.accesses.len() {
+    for later in 1..builder.draft.order.events.len() {
         builder.draft.rule(RuleKind::Before, 0, later - 1, later);
     }
     builder.hold(Who::U);
@@ -33,6 +34,8 @@ pub fn order(violation: &Violation, trace: &Trace, aim: Aim) -> Option<Order> {
 struct Builder<'a> {
     violation: &'a Violation,
     draft: Draft<'a>,
+    /// The event of each access: a wide one is two accesses in one event.
+    events: Vec<usize>,
     /// Locks that `u` gives up in its window, and the events in which it does.
     given_up: Vec<(Location, usize)>,
 }
@@ -58,6 +61,12 @@ impl Builder<'_> {
     fn access(&mut self, index: usize) -> Option<()> {
         let accesses = &self.violation.accesses;
         let at = accesses[index].at;
+        if let Some(before) = index.checked_sub(1)
+            && accesses[before].at == at
+        {
+            self.events.push(self.events[before]);
+            return Some(());
+        }
         let mut anchor = match index {
             0 => self.draft.anchor(at)?,
             _ => self.anchor_of(at, accesses[index].who)?,
@@ -70,13 +79,14 @@ impl Builder<'_> {
                 && steps[index].who == Who::V
             {
                 anchor.relation = Relation::SameThread as u16;
-                anchor.related = before as u32;
+                anchor.related = self.events[before] as u32;
             }
             let place = self.touched(at);
             let same = (0..index).find(|other| self.touched(accesses[*other].at) == place);
-            anchor.object = same.map_or(NO_EVENT, |other| other as u32);
+            anchor.object = same.map_or(NO_EVENT, |other| self.events[other] as u32);
         }
-        self.draft.push(anchor);
+        let event = self.draft.push(anchor);
+        self.events.push(event);
         Some(())
     }
 
@@ -100,7 +110,8 @@ impl Builder<'_> {
         let vwls = self.unit(who).vwls.clone();
         let thread = self.unit(who).thread;
         let from = self.violation.accesses[first].at;
-        self.draft.rule(RuleKind::Hold, number, first, 0);
+        self.draft
+            .rule(RuleKind::Hold, number, self.events[first], 0);
         for lock in vwls {
             let released = self.draft.next(thread, from, lock, LockStep::Release);
             if let Some(anchor) = released.and_then(|at| self.anchor_of(at, who)) {
@@ -111,7 +122,8 @@ impl Builder<'_> {
                 }
             }
         }
-        self.draft.rule(RuleKind::Until, number, until, 0);
+        self.draft
+            .rule(RuleKind::Until, number, self.events[until], 0);
     }
 
     /// Lets the other unit acquire nothing that the first one needs, before that is where it has

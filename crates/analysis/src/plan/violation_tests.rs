@@ -103,3 +103,26 @@ fn threads_are_named_as_in_the_trace() {
         .collect();
     assert_eq!(names, [(1, 0, 1, 0), (2, 0, 1, 1)]);
 }
+
+#[test]
+fn a_wide_access_is_one_event() {
+    let touch = |thread: u32, kind: &str, offset: u32, size: u32| {
+        format!("access thread {thread} kind {kind} offset {offset} size {size}\n")
+    };
+    let events = String::from("enter thread 1 site 1\n")
+        + &touch(1, "read", 0, 8)
+        + &touch(1, "read", 8, 8)
+        + "leave thread 1 site 1\nenter thread 2 site 2\n"
+        + &touch(2, "write", 0, 16)
+        + "leave thread 2 site 2\n";
+    let expected = [
+        "any x any",
+        "any x any not 0 at 0",
+        "any x any of 0",
+        "0 before 1",
+        "1 before 2",
+        "hold 1 after 0",
+        "hold 1 until 1",
+    ];
+    assert_eq!(lines(&scene(&events).0, Aim::Any), expected);
+}

@@ -10,7 +10,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use raddle_analysis::lock_order::Deadlock;
-use raddle_analysis::plan::order;
+use raddle_analysis::plan::{Aim, order};
 use raddle_analysis::predict::{self as phase_one, Violation};
 use raddle_trace::event::Trace;
 use raddle_trace::program_map::ProgramMap;
@@ -111,11 +111,14 @@ fn confirm(
     prediction: Prediction,
 ) -> Ended<()> {
     let mut is_real = false;
+    // What showed it once is what shows it again.
+    let mut known = None;
     for attempt in 0..prediction.tries {
         if test.session.is_over() {
             break;
         }
-        let Some(request) = directed(test, candidate, attempt) else {
+        let aim = known.unwrap_or(pursuit::aim(attempt));
+        let Some(request) = directed(test, candidate, aim, attempt) else {
             break;
         };
         let outcome = test.plan(&request)?;
@@ -127,6 +130,7 @@ fn confirm(
             );
         if is_told && !is_real {
             is_real = true;
+            known = Some(aim);
             test.course.hunt.real += 1;
         }
         if !is_told {
@@ -140,8 +144,12 @@ fn confirm(
 }
 
 /// One execution in the order of the violation.
-fn directed(test: &TestRun<'_>, candidate: &Candidate, attempt: u64) -> Option<PlanRequest> {
-    let aim = pursuit::aim(attempt);
+fn directed(
+    test: &TestRun<'_>,
+    candidate: &Candidate,
+    aim: Aim,
+    attempt: u64,
+) -> Option<PlanRequest> {
     let order = order(&candidate.violation, &candidate.trace, aim)?;
     Some(pursuit::request(test, order, attempt))
 }

@@ -116,16 +116,21 @@ fn pursue<Q: Quarry>(
     prediction: Prediction,
 ) -> Ended<bool> {
     let mut is_shown = false;
+    // What showed it once is what shows it again.
+    let mut known = None;
     for attempt in 0..prediction.tries.div_ceil(Q::WAYS) {
         if test.session.is_over() || (is_shown && !prediction.all_tries) {
             break;
         }
         let Predicted { quarry, trace } = predicted;
-        let Some(order) = quarry.order(trace, aim(attempt), way) else {
+        let aim = known.unwrap_or(aim(attempt));
+        let Some(order) = quarry.order(trace, aim, way) else {
             break;
         };
         let outcome = directed(test, map, order, attempt)?;
-        is_shown |= Q::is_shown(&outcome);
+        if Q::is_shown(&outcome) {
+            (is_shown, known) = (true, Some(aim));
+        }
         if outcome.died.is_some() {
             break;
         }

@@ -5,6 +5,8 @@
 //! violation explains it. Everything else may be meant as it is. Of the violations of one set
 //! between the same two functions one is reported.
 
+use std::time::Instant;
+
 use raddle_analysis::monitor::Observed;
 use raddle_analysis::severity::Severity;
 use raddle_trace::event::Trace;
@@ -107,7 +109,9 @@ impl Case<'_> {
             observed,
             ..
         } = *self;
+        let start = Instant::now();
         let judgement = severity::judge(test, map, request, execution, monitored, observed);
+        test.course.confirming += start.elapsed();
         if !judgement.failures.is_empty() {
             let evidence = Evidence {
                 violation: self.violation(test, &judgement),

@@ -22,7 +22,8 @@ failures follow from, and how much longer an execution takes than without the to
 `asset` makes 3 recorded executions and 20 directed ones for each prediction, also after the first that shows it; `race` does
 the same for each race. `monitor` and `random` get as many executions as `asset` took, `lock-pattern` as many as the larger
 of `asset` and `race`. `random` and `lock-pattern` look for violations only in executions that failed or were directed, so
-their shares are no detection rates. Without the tool threads are the system's, and with it they are fibers: executions
+their shares are no detection rates. Failures in the recorded executions that predictions are made from are chance, and count for
+no engine that predicts. Without the tool threads are the system's, and with it they are fibers: executions
 may take less time with the tool than without.
 ";
 
@@ -77,15 +78,18 @@ fn violations<'a>(kept: &'a Kept, title: &str) -> BTreeSet<&'a str> {
     all.map(String::as_str).collect()
 }
 
-fn findings<'a>(kept: &'a Kept, title: &str) -> BTreeSet<&'a str> {
-    let all = runs(kept, title).iter().flat_map(|run| &run.findings);
-    all.map(String::as_str).collect()
+/// Titles of the failures that are not mere chance.
+fn failures<'a>(kept: &'a Kept, title: &str) -> BTreeSet<&'a str> {
+    let all = runs(kept, title).iter().flat_map(|run| &run.failures);
+    all.filter(|failure| !failure.is_chance)
+        .map(|failure| failure.title.as_str())
+        .collect()
 }
 
 fn bugs<'a>(subject: &'a Subject, kept: &Kept, title: &str) -> Vec<&'a Bug> {
-    let findings = findings(kept, title);
+    let failures = failures(kept, title);
     let bugs = subject.bugs.iter();
-    bugs.filter(|bug| findings.iter().any(|title| bug.shows_as(title)))
+    bugs.filter(|bug| failures.iter().any(|title| bug.shows_as(title)))
         .collect()
 }
 
@@ -140,7 +144,7 @@ fn table(rows: &[Row]) -> String {
             for engine in engines {
                 let cell = match group {
                     "violations" => violations(kept, engine).len().to_string(),
-                    "failures" => findings(kept, engine).len().to_string(),
+                    "failures" => failures(kept, engine).len().to_string(),
                     "bugs" => bugs(subject, kept, engine).len().to_string(),
                     _ => slowdown(kept, engine).map_or_else(String::new, |n| format!("{n:.1}")),
                 };
@@ -164,7 +168,7 @@ fn sums(rows: &[Row], group: &str) -> String {
     for engine in COLUMNS {
         let counts = rows.iter().map(|(subject, kept)| match group {
             "violations" => violations(kept, engine).len(),
-            "failures" => findings(kept, engine).len(),
+            "failures" => failures(kept, engine).len(),
             _ => bugs(subject, kept, engine).len(),
         });
         let _ = write!(text, " {} |", counts.sum::<usize>());
@@ -260,7 +264,7 @@ fn missed(rows: &[Row]) -> String {
     for (subject, _) in rows.iter().filter(|(subject, _)| subject.bugs.is_empty()) {
         let _ = writeln!(text, "- {} has no bug: {}.", subject.name, subject.remark);
     }
-    text + "\nA failure counts whatever led to it: an engine whose predictions have nothing to do with a bug may come by it.\n"
+    text
 }
 
 fn sweep(rows: &[Row]) -> String {

@@ -33,8 +33,18 @@ pub struct Run {
     pub seconds: f64,
     /// Kinds of violations that happened.
     pub violations: Vec<String>,
-    /// Titles of findings.
-    pub findings: Vec<String>,
+    /// Findings that are failures.
+    pub failures: Vec<Failure>,
+    /// Findings that are violations whose outcome no serial order has.
+    pub harmful: u64,
+}
+
+/// A panic, a deadlock, a failed assertion.
+#[derive(Clone, Deserialize, Serialize)]
+pub struct Failure {
+    pub title: String,
+    /// Whether it showed in an execution that was only recorded.
+    pub is_chance: bool,
 }
 
 /// One run of an engine on a correct twin, in which nothing may be seen.

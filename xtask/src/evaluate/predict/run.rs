@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
-use super::results::{Run, Twin};
+use super::results::{Failure, Run, Twin};
 use crate::messages::{self, Message};
 use crate::subjects::copy;
 use crate::{repository, shell};
@@ -19,6 +19,8 @@ pub struct Plan<'a> {
     pub options: &'a [&'a str],
     /// Directed executions per prediction, or all executions.
     pub tries: u64,
+    /// Executions before these, which are recorded and predicted from.
+    pub recorded: u64,
 }
 
 /// The subjects, copied so that building them leaves nothing in the repository.
@@ -41,7 +43,14 @@ pub fn bugs(
     let mut run = Run::default();
     for message in predict(tool, directory, &filter, plan, &seed)? {
         match message {
-            Message::Finding { title, .. } => run.findings.push(title),
+            // A violation is no failure; it is counted among the violations.
+            Message::Finding { kind, .. } if kind == "atomic-set" => run.harmful += 1,
+            Message::Finding {
+                title, executions, ..
+            } => run.failures.push(Failure {
+                title,
+                is_chance: executions <= plan.recorded,
+            }),
             Message::Violation(violation) => run.violations.push(violation.name()),
             Message::Prediction(prediction) => {
                 run.predicted += prediction.predicted;
@@ -57,8 +66,6 @@ pub fn bugs(
             Message::Test(_) | Message::Summary(_) | Message::Other => {}
         }
     }
-    run.findings.sort_unstable();
-    run.findings.dedup();
     run.violations.sort_unstable();
     run.violations.dedup();
     Ok(run)

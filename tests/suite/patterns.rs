@@ -1,0 +1,67 @@
+//! Every pattern of accesses is predicted and made real, and what is no data or one access is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use raddle_e2e::{Fixture, Line};
+
+/// The patterns that happen in each test. Where two units both take two steps, there are several ways to mix them.
+const EXPECTED: [(&str, &str, &[u8]); 20] = [
+    ("pattern_01", "Pair", &[1]),
+    ("pattern_02", "Pair", &[2]),
+    ("pattern_03", "Pair", &[3]),
+    ("pattern_04", "Pair", &[4]),
+    ("pattern_05", "Pair", &[5]),
+    ("pattern_06", "Pair", &[6]),
+    ("pattern_07", "Pair", &[6, 7]),
+    ("pattern_08", "Pair", &[8]),
+    ("pattern_09", "Pair", &[9]),
+    ("pattern_10", "Pair", &[8, 9, 10, 11]),
+    ("pattern_11", "Pair", &[8, 9, 10, 11]),
+    ("one_step_is_never_two_accesses", "", &[]),
+    ("two_steps_are", "Counter", &[1, 2, 3, 4, 5]),
+    ("a_wide_write_is_one_access", "Triple", &[9]),
+    ("readers_share_and_writers_come_between", "Shared", &[9]),
+    ("readers_keep_writers_out", "", &[]),
+    ("two_instances_are_two_sets", "", &[]),
+    (
+        "what_is_behind_an_arc_has_units_in_its_holder",
+        "Inner",
+        &[9],
+    ),
+    ("another_instance_belongs_to_the_unit", "List", &[2]),
+    ("counts_locks_and_formatting_are_no_data", "", &[]),
+];
+
+#[test]
+fn every_pattern_becomes_real_and_nothing_else_does() {
+    let fixture = Fixture::special("patterns");
+    let run = fixture.check(&["predict"], 100);
+    let mut seen: BTreeMap<&str, BTreeSet<u8>> = BTreeMap::new();
+    let mut sets: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for line in &run.lines {
+        match line {
+            Line::Violation(violation) => {
+                let test = violation.test.trim_start_matches("tests::");
+                seen.entry(test).or_default().insert(violation.pattern);
+                sets.insert((test, &violation.set));
+            }
+            Line::Prediction(prediction) => {
+                let test = prediction.test.trim_start_matches("tests::");
+                seen.entry(test).or_default();
+                assert_eq!(prediction.engine, "asset");
+                assert_eq!(prediction.real, prediction.predicted, "{test}");
+            }
+            _ => {}
+        }
+    }
+    let expected: BTreeMap<&str, BTreeSet<u8>> = EXPECTED
+        .iter()
+        .map(|(test, _, patterns)| (*test, patterns.iter().copied().collect()))
+        .collect();
+    assert_eq!(seen, expected);
+    for (test, set, _) in EXPECTED.iter().filter(|(_, set, _)| !set.is_empty()) {
+        let name = format!("patterns::{set}");
+        let of_test: Vec<_> = sets.iter().filter(|(of, _)| of == test).collect();
+        assert_eq!(of_test, [&(*test, name.as_str())]);
+    }
+}
