@@ -24,6 +24,7 @@ pub mod projection;
 pub mod race;
 pub mod severity;
 pub mod signatures;
+pub mod synchronised;
 pub mod type_names;
 pub mod units;
 pub mod values;

@@ -15,6 +15,7 @@ use crate::locks::LockId;
 use crate::patterns::{self, Pattern, Slot, Who};
 use crate::projection::{Manner, Projected, Touch, Work, project};
 use crate::signatures::{Class, Signatures};
+use crate::synchronised;
 use crate::windows::{Candidate, Vwls};
 use raddle_trace::event::{Location, SiteIndex, ThreadId, Trace};
 use raddle_trace::program_map::ProgramMap;
@@ -79,6 +80,9 @@ pub struct Violation {
     pub v: Unit,
     /// Whether every access is atomic: then it may well be meant so.
     pub is_atomic: bool,
+    /// Whether a release and an acquire order the accesses against the pattern: then it is less
+    /// likely to be possible.
+    pub is_ordered: bool,
 }
 
 /// What a trace leads to.
@@ -114,7 +118,9 @@ pub fn predict(trace: &Trace, map: &ProgramMap, options: Options) -> Prediction 
             }
         }
     }
-    predictor.prediction
+    let mut prediction = predictor.prediction;
+    synchronised::mark(&mut prediction.violations, trace);
+    prediction
 }
 
 /// What tells potential violations apart: pattern, and site and context of each access.
@@ -282,6 +288,7 @@ impl Predictor<'_> {
             u: unit(candidate.u, Who::U),
             v: unit(candidate.v, Who::V),
             is_atomic: candidate.touches.iter().all(|touch| touch.atomic),
+            is_ordered: false,
         }
     }
 }

@@ -87,6 +87,7 @@ pub fn run(
 
 /// Gives tests their turns until there are none left.
 fn work(session: &Session<'_>, targets: &[Target], queue: &Queue) {
+    let mut explainer = None;
     while let Some((mut course, waiting)) = queue.take() {
         let target = &targets[course.index];
         let verdict = if session.is_over() {
@@ -96,7 +97,7 @@ fn work(session: &Session<'_>, targets: &[Target], queue: &Queue) {
                 session.send(Event::TestStarted(course.index));
             }
             let allowance = Allowance::new(session, waiting, &mut course);
-            let verdict = run_turn(session, target, &mut course, &allowance);
+            let verdict = run_turn(session, target, &mut course, &allowance, &mut explainer);
             let is_undecided = matches!(verdict, Verdict::NotRun { .. } | Verdict::Explored);
             let is_postponed = allowance.is_postponed() || course.wants_more(session);
             if is_postponed && is_undecided {

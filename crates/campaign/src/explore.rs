@@ -9,6 +9,7 @@ use raddle_abi::control::PlanEnd;
 use raddle_abi::plan::Reexecution;
 use raddle_trace::runner::{Death, Outcome};
 
+use crate::predict;
 use crate::test_run::{Ended, TestRun};
 
 /// Scheduling points per batch.
@@ -34,6 +35,7 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
         if test.course.is_done(test.session.options) || test.allowance.is_over() {
             break;
         }
+        predict::share(test, false);
         let size = test
             .course
             .batch
@@ -84,6 +86,9 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
             (None, _) => {}
         }
         test.save();
+    }
+    if test.course.is_searched {
+        predict::share(test, true);
     }
     if test.course.tally.explored == 0 && !test.course.is_done(test.session.options) {
         Err(test.course.out_of_time(test.session))

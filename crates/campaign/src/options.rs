@@ -66,6 +66,8 @@ pub struct Options {
     pub ignore: Vec<IgnoreRule>,
     /// Predict, in place of exploring.
     pub prediction: Option<Prediction>,
+    /// Also predict while exploring, with a share of the executions.
+    pub predicts: bool,
     /// Schedule files that are replayed before anything else.
     pub regressions: Vec<PathBuf>,
 }
@@ -95,6 +97,7 @@ impl Default for Options {
             results: PathBuf::from("target/raddle"),
             ignore: Vec::new(),
             prediction: None,
+            predicts: false,
             regressions: Vec::new(),
         }
     }

@@ -17,6 +17,7 @@ mod random;
 mod real;
 pub(crate) mod seen;
 mod severity;
+mod share;
 mod words;
 
 use std::collections::HashSet;
@@ -37,6 +38,7 @@ use pursuit::Pool;
 use seen::Seen;
 
 pub use engines::Engine;
+pub(crate) use share::share;
 
 /// Strategies of the recorded executions, in turn.
 const PROFILES: [&str; 4] = ["serial", "random", "pos", "pct(3)"];
@@ -88,6 +90,8 @@ pub(crate) struct Hunt {
     monitored: Seen,
     /// Whether what the monitor sees is told in another way.
     is_quiet: bool,
+    /// Tries that prediction has in an exploration.
+    most_tries: Option<u64>,
     /// Violations that became findings, by set and functions.
     told: HashSet<real::Kind>,
     /// Violations that became no findings.
@@ -96,6 +100,14 @@ pub(crate) struct Hunt {
     deadlocks: Pool<Deadlock>,
     races: Pool<Race>,
     blocks: Pool<Broken>,
+}
+
+impl Hunt {
+    /// Whether another execution may try to show something.
+    fn may_try(&self) -> bool {
+        self.most_tries
+            .is_none_or(|left| self.monitored.tries < left)
+    }
 }
 
 /// The map that stands beside the executable.
@@ -121,7 +133,7 @@ fn record(
     let Some(recording) = &outcome.recording else {
         return Ok(None);
     };
-    if recording.overflow {
+    if recording.overflow && test.session.options.prediction.is_some() {
         let note = "only the beginning of an execution fitted into its recording";
         test.session.note(test.target, note.to_owned());
     }
@@ -151,8 +163,12 @@ fn recorded(test: &mut TestRun<'_>, request: &PlanRequest) -> Option<Trace> {
 }
 
 fn named(test: &mut TestRun<'_>, recording: &RawRecording) -> Option<Trace> {
+    let is_share = test.course.hunt.most_tries.is_some();
     let name = test.target.name.clone();
     let explainer = test.explainer();
+    if is_share {
+        return explainer.rough_trace(recording);
+    }
     let build = explainer.build();
     explainer.trace(recording, &build, &name)
 }

@@ -227,6 +227,7 @@ fn options_hash(options: &Options) -> u64 {
         options.heap.to_string(),
         options.max_points.to_string(),
         format!("{:?}", options.prediction),
+        options.predicts.to_string(),
     ];
     stable_hash(&options.strategy, &parts)
 }

@@ -193,6 +193,9 @@ pub struct TestState {
     pub threads: u32,
     /// Hash over explored executions.
     pub hash: u64,
+    /// Whether prediction had its share.
+    #[serde(default)]
+    pub predicted: bool,
     /// Keys of racy sites so far.
     pub racy: Vec<u64>,
     /// Ids of findings so far.

@@ -18,25 +18,28 @@ use crate::{
     Event, Options, Races, Target, Verdict, explore, nondeterminism, regressions, serial, verdict,
 };
 
-/// Gives a test a turn. The verdict stands unless the test was postponed.
+/// Gives a test a turn. The verdict stands unless the test was postponed. What was read of the
+/// executable is kept for the next test, which often has the same.
 pub(crate) fn run_turn(
     session: &Session<'_>,
     target: &Target,
     course: &mut Course,
     allowance: &Allowance<'_>,
+    kept: &mut Option<Explainer>,
 ) -> Verdict {
     let start = Instant::now();
     let limits = Limits::from(session.options);
     let patience = || allowance.patience();
-    let verdict = TestRun {
+    let mut test = TestRun {
         session,
         target,
         course,
         allowance,
         runner: ProcessRunner::new(target, limits, &patience, &session.executions),
-        explainer: None,
-    }
-    .run();
+        explainer: kept.take().filter(|known| known.is_of(&target.exe)),
+    };
+    let verdict = test.run();
+    *kept = test.explainer;
     session.put_away(target, course);
     course.turns += 1;
     course.spent += start.elapsed();

@@ -125,8 +125,11 @@ impl RunOptions {
     pub(crate) fn campaign(&self) -> Options {
         let default = Options::default();
         let strategy = self.strategy.as_ref().map(|strategy| strategy.0.clone());
+        let strategy = strategy.unwrap_or_else(|| default.strategy.clone());
         Options {
-            strategy: strategy.unwrap_or(default.strategy),
+            // Prediction is a part of the portfolio, as its strategies are.
+            predicts: strategy == default.strategy,
+            strategy,
             seed: self.seed.unwrap_or(default.seed),
             executions: self.executions.or(default.executions),
             max_findings: self.max_findings.unwrap_or(default.max_findings),

@@ -92,6 +92,11 @@ impl Explainer {
         }
     }
 
+    /// Whether it explains findings of this executable.
+    pub fn is_of(&self, executable: &Path) -> bool {
+        self.executable == executable
+    }
+
     /// Build id of the executable; empty if it has none.
     pub fn build(&self) -> String {
         self.locator
@@ -198,6 +203,15 @@ impl Explainer {
         any.then(|| naming::name(recording, &Names(locator), build, test))
     }
 
+    /// A recording as a trace without what debug information says: blocks are named without their
+    /// contexts, and what stands on stacks by its frame. Good enough to predict from, in a fraction
+    /// of the time.
+    pub fn rough_trace(&mut self, recording: &RawRecording) -> Option<Trace> {
+        let sites = self.locator.sites()?;
+        let any = !recording.events.is_empty();
+        any.then(|| naming::name(recording, &RoughNames(sites), "", ""))
+    }
+
     /// The whole finding. The caller fills in what it knows about schedule and counts.
     pub fn explain(
         &mut self,
@@ -277,6 +291,28 @@ impl Addresses for Names<'_> {
             name: variable.name,
             begins: variable.place.start,
         })
+    }
+}
+
+/// What traces are named with in a hurry.
+struct RoughNames<'a>(&'a SiteTable);
+
+impl Addresses for RoughNames<'_> {
+    fn site(&self, id: SiteId) -> Option<SiteInfo> {
+        self.0.site(id)
+    }
+
+    fn static_at(&self, address: u64) -> Option<(String, u64)> {
+        let (path, offset) = self.0.image().static_at(address)?;
+        Some((path.to_owned(), offset))
+    }
+
+    fn functions(&self, _address: u64) -> Vec<Function> {
+        Vec::new()
+    }
+
+    fn variable(&self, _address: u64, _offset: i64) -> Option<naming::Variable> {
+        None
     }
 }
 

@@ -30,6 +30,13 @@ pub(super) struct Violations {
     waiting: VecDeque<Candidate>,
 }
 
+impl Violations {
+    /// The next one to be tried.
+    pub fn next(&mut self) -> Option<Candidate> {
+        self.waiting.pop_front()
+    }
+}
+
 /// A potential violation, and the execution that it was predicted from.
 pub(super) struct Candidate {
     pub violation: Violation,
@@ -46,7 +53,7 @@ pub(super) fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> 
         test.allowance.explored();
     }
     while !test.allowance.is_over() {
-        let Some(candidate) = test.course.hunt.violations.waiting.pop_front() else {
+        let Some(candidate) = test.course.hunt.violations.next() else {
             break;
         };
         confirm(test, &map, &candidate, prediction)?;
@@ -65,7 +72,11 @@ pub(super) fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> 
 }
 
 /// Records an execution and predicts from it.
-fn profile(test: &mut TestRun<'_>, map: &ProgramMap, prediction: Prediction) -> Ended<()> {
+pub(super) fn profile(
+    test: &mut TestRun<'_>,
+    map: &ProgramMap,
+    prediction: Prediction,
+) -> Ended<()> {
     let Some(trace) = record_next(test, map)? else {
         return Ok(());
     };
@@ -73,7 +84,8 @@ fn profile(test: &mut TestRun<'_>, map: &ProgramMap, prediction: Prediction) -> 
         vwls: prediction.vwls,
     };
     let predicted = phase_one::predict(&trace, map, options);
-    if let Some(note) = words::limits(&predicted) {
+    let is_asked = test.session.options.prediction.is_some();
+    if let Some(note) = words::limits(&predicted).filter(|_| is_asked) {
         test.session.note(test.target, note);
     }
     let trace = Arc::new(trace);
@@ -89,9 +101,13 @@ fn profile(test: &mut TestRun<'_>, map: &ProgramMap, prediction: Prediction) -> 
             });
         }
     }
-    // What is atomic all through may well be meant so.
+    // What atomics order is less likely to be possible, and what is atomic all through may well be
+    // meant so.
     let candidates = violations.waiting.make_contiguous();
-    candidates.sort_by_key(|candidate| candidate.violation.is_atomic);
+    candidates.sort_by_key(|candidate| {
+        let violation = &candidate.violation;
+        (violation.is_ordered, violation.is_atomic)
+    });
     Ok(())
 }
 
@@ -104,7 +120,7 @@ fn key(violation: &Violation, trace: &Trace) -> Key {
 }
 
 /// Tries to make a potential violation real.
-fn confirm(
+pub(super) fn confirm(
     test: &mut TestRun<'_>,
     map: &ProgramMap,
     candidate: &Candidate,
@@ -114,7 +130,7 @@ fn confirm(
     // What showed it once is what shows it again.
     let mut known = None;
     for attempt in 0..prediction.tries {
-        if test.session.is_over() {
+        if test.session.is_over() || !test.course.hunt.may_try() {
             break;
         }
         let aim = known.unwrap_or(pursuit::aim(attempt));

@@ -94,7 +94,9 @@ pub(super) fn pursue_all<Q: Quarry>(
     map: &ProgramMap,
     prediction: Prediction,
 ) -> Ended<()> {
-    while !test.allowance.is_over() {
+    // A share of an exploration does not depend on time.
+    let is_share = test.course.hunt.most_tries.is_some();
+    while (is_share && !test.session.is_over()) || !test.allowance.is_over() {
         let Some(predicted) = Q::pool(&mut test.course.hunt).waiting.pop_front() else {
             break;
         };
@@ -119,7 +121,8 @@ fn pursue<Q: Quarry>(
     // What showed it once is what shows it again.
     let mut known = None;
     for attempt in 0..prediction.tries.div_ceil(Q::WAYS) {
-        if test.session.is_over() || (is_shown && !prediction.all_tries) {
+        let is_over = test.session.is_over() || !test.course.hunt.may_try();
+        if is_over || (is_shown && !prediction.all_tries) {
             break;
         }
         let Predicted { quarry, trace } = predicted;

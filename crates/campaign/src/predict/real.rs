@@ -7,6 +7,7 @@
 
 use std::time::Instant;
 
+use raddle_abi::finding::Kind as FindingKind;
 use raddle_analysis::monitor::Observed;
 use raddle_analysis::severity::Severity;
 use raddle_trace::event::Trace;
@@ -120,6 +121,12 @@ impl Case<'_> {
             return test.sighted_with(&outcome.findings, request, &evidence);
         }
         test.sighted(&outcome.findings, request);
+        let is_raced = execution.occurrences[FindingKind::DataRace as usize] > 0
+            && test.session.options.prediction.is_none();
+        if is_raced {
+            // The race is found, and what it leads to is no news.
+            return;
+        }
         let is_atomic = self.candidate.violation.is_atomic && !prediction.is_strict;
         if judgement.severity == Severity::Unserializable && !is_atomic {
             return self.finding(test, judgement);
@@ -128,7 +135,9 @@ impl Case<'_> {
         let note = words::real(&self.candidate.violation, &self.candidate.trace, map);
         let names = self.names();
         let why = words::why_harmless(judgement.severity, is_atomic, &names);
-        test.session.detail(test.target, format!("{note}; {why}"));
+        if test.session.options.prediction.is_some() {
+            test.session.detail(test.target, format!("{note}; {why}"));
+        }
     }
 
     fn finding(&self, test: &mut TestRun<'_>, judgement: Judgement) {
