@@ -13,7 +13,10 @@ use crate::fields::{self, quoted, set_in_words};
 /// What came of a test.
 pub(super) fn summary(hunt: &Hunt) -> Vec<String> {
     let deadlocks = &hunt.deadlocks;
-    let mut notes = vec![violations(hunt.predicted, hunt.real) + &harmless(hunt.harmless)];
+    let violations = violations(hunt.predicted, hunt.real);
+    let harmless = harmless(hunt.harmless);
+    let rate = rate(hunt.monitored.hits, hunt.monitored.tries);
+    let mut notes = vec![format!("{violations}{harmless}{rate}")];
     if deadlocks.predicted > 0 {
         let became = match deadlocks.shown {
             0 => "none happened".to_owned(),
@@ -32,6 +35,15 @@ fn violations(predicted: usize, real: usize) -> String {
         0 => "no violation of an atomic set is predicted".to_owned(),
         1 => format!("1 violation of an atomic set was predicted, {real} became real"),
         _ => format!("{predicted} violations of atomic sets were predicted, {real} became real"),
+    }
+}
+
+/// How often a try showed a violation.
+fn rate(hits: u64, tries: u64) -> String {
+    match (hits, tries) {
+        (_, 0) => String::new(),
+        (1, 1) => "; the first try showed one".to_owned(),
+        _ => format!("; {hits} of {tries} tries showed one"),
     }
 }
 
@@ -224,6 +236,9 @@ mod tests {
             violations(3, 2),
             "3 violations of atomic sets were predicted, 2 became real"
         );
+        assert_eq!(rate(0, 0), "");
+        assert_eq!(rate(1, 1), "; the first try showed one");
+        assert_eq!(rate(3, 7), "; 3 of 7 tries showed one");
         assert_eq!(limits(&Prediction::default()), None);
         let cut = Prediction {
             left_out: 2,
