@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use raddle_e2e::{Fixture, Line};
 
 /// The patterns that happen in each test. Where two units both take two steps, there are several ways to mix them.
-const EXPECTED: [(&str, &str, &[u8]); 20] = [
+const EXPECTED: [(&str, &str, &[u8]); 21] = [
     ("pattern_01", "Pair", &[1]),
     ("pattern_02", "Pair", &[2]),
     ("pattern_03", "Pair", &[3]),
@@ -17,6 +17,7 @@ const EXPECTED: [(&str, &str, &[u8]); 20] = [
     ("pattern_09", "Pair", &[9]),
     ("pattern_10", "Pair", &[8, 9, 10, 11]),
     ("pattern_11", "Pair", &[8, 9, 10, 11]),
+    ("a_free_function_is_no_unit", "", &[]),
     ("one_step_is_never_two_accesses", "", &[]),
     ("two_steps_are", "Counter", &[1, 2, 3, 4, 5]),
     ("a_wide_write_is_one_access", "Triple", &[9]),
@@ -64,4 +65,44 @@ fn every_pattern_becomes_real_and_nothing_else_does() {
         let of_test: Vec<_> = sets.iter().filter(|(of, _)| of == test).collect();
         assert_eq!(of_test, [&(*test, name.as_str())]);
     }
+}
+
+#[test]
+fn the_configuration_says_what_types_do_not() {
+    let fixture = Fixture::special("patterns");
+    let configure = |text: &str| {
+        let path = fixture.path().join("raddle.toml");
+        std::fs::write(path, text).expect("the file can be written");
+    };
+    // A field by itself has nothing to fit together with.
+    configure("[[predict.set]]\ntype = 'patterns::Pair'\nfields = ['x']\n");
+    assert_eq!(
+        fixture
+            .check(&["predict", "pattern_09"], 0)
+            .findings()
+            .len(),
+        0
+    );
+    fixture.check(&["predict", "pattern_02"], 100);
+    // Neither has what is left out, be it by its type or by the function that touches it.
+    for name in ["patterns::Pair", "patterns::Pair::read_read"] {
+        configure(&format!("[predict]\nignore = ['{name}']\n"));
+        assert_eq!(
+            fixture
+                .check(&["predict", "pattern_02"], 0)
+                .findings()
+                .len(),
+            0
+        );
+    }
+    // A free function is a unit only if it is named.
+    configure("");
+    fixture.check(&["predict", "a_free_function"], 0);
+    configure("[predict]\nunits = ['patterns::sum']\n");
+    let run = fixture.check(&["predict", "a_free_function"], 100);
+    assert!(
+        run.findings()[0].title.contains("sum"),
+        "{:?}",
+        run.findings()
+    );
 }

@@ -3,9 +3,11 @@
 //! A function is one for its type's sets if it stands in an implementation of the type, be it
 //! without a receiver (the paper's own bug is a constructor), of a trait, or the body of an async
 //! function. So it is for the sets of types that its type holds directly, and for the statics of
-//! the module that its type stands in. In C, a function is one for the types that it gets
+//! the module that its type stands in. What the user says besides ([`Overrides`]) comes first. In C, a function is one for the types that it gets
 //! pointers to. Free functions of Rust are none, and neither are closures, tests and entries of
 //! threads.
+//!
+//! [`Overrides`]: raddle_trace::overrides::Overrides
 
 use crate::instances::{BaseId, Instances, statics_of};
 use crate::type_names::{Class, array, base, behind_pointers, class, parent};
@@ -51,6 +53,17 @@ impl<'a> Declarations<'a> {
 
     /// What the function is that is entered at a site.
     pub fn of(&self, site: &TraceSite, instances: &mut Instances<'_>) -> Declared {
+        let overrides = &self.map.overrides;
+        if overrides.is_ignored(&site.function) {
+            return Declared::default();
+        }
+        if overrides.is_unit(&site.function) {
+            let statics = statics_of(parent(&site.function));
+            return Declared {
+                bases: vec![instances.base(&statics)],
+                by_arguments: true,
+            };
+        }
         let is_c = C_FILES.iter().any(|ending| site.file.ends_with(ending));
         if is_c {
             return Declared {
@@ -176,6 +189,29 @@ mod tests {
         check("<a::Inner as a::Trait>::go", "src/lib.rs", &inner);
         let table = ["a::Table", "a::Inner", "a::Deep", "static a"];
         check("a::Table::get", "src/lib.rs", &table);
+    }
+
+    #[test]
+    fn the_user_says_what_else_is_a_unit_and_what_is_none() {
+        let mut map = map("a::Inner 16 x u64 0 8", "a::free\na::Inner::go a::Inner");
+        map.overrides.units.push("a::free".into());
+        map.overrides.ignore.push("a::Inner::go".into());
+        let trace = Trace::default();
+        let mut instances = Instances::new(&trace, &map);
+        let declarations = Declarations::new(&map);
+        let mut of = |function: &str| {
+            let site = TraceSite {
+                key: 1,
+                file: "src/lib.rs".into(),
+                function: function.into(),
+                line: 1,
+                column: 1,
+            };
+            declarations.of(&site, &mut instances)
+        };
+        assert!(of("a::free").by_arguments);
+        assert_eq!(of("a::Inner::go"), Declared::default());
+        assert!(!of("a::Inner::stop").bases.is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! holds them. A nested type of the user's has a set of its own. An enum is one place, except
 //! for payloads that are the user's types. Elements of an array are places of their own.
 
-use crate::type_names::{Class, array, class, is_left_out, is_waited_on};
+use crate::type_names::{Class, array, base, class, is_left_out, is_waited_on};
 use raddle_trace::program_map::{FieldInfo, ProgramMap, TypeInfo};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -113,6 +113,10 @@ impl Taker<'_> {
         if size == 0 || class == Class::LeftOut || depth > MAX_DEPTH {
             return;
         }
+        let plain = base(name);
+        if class == Class::Own && self.map.overrides.is_ignored(&plain) {
+            return;
+        }
         self.layout.parts.insert((offset, name.into()));
         let info = self.map.type_named(name).filter(|info| info.size > 0);
         let owner = match (class, info) {
@@ -129,7 +133,8 @@ impl Taker<'_> {
             Some(info) if !info.variants.is_empty() => self.take_enum(info, offset, owner, depth),
             Some(info) if !info.fields.is_empty() && !overlaps(&info.fields) => {
                 for field in &info.fields {
-                    if !is_left_out(name, &field.name) {
+                    let is_ignored = self.map.overrides.is_ignored_field(&plain, &field.name);
+                    if !is_ignored && !is_left_out(name, &field.name) {
                         let place = offset + field.offset;
                         self.take(&field.type_name, place, field.size, owner, depth + 1);
                     }
@@ -257,6 +262,7 @@ fn overlaps(fields: &[FieldInfo]) -> bool {
 mod tests {
     use super::*;
     use crate::testing::map;
+    use raddle_trace::overrides::{Overrides, SetOverride};
 
     /// A type's leaves as `from-to owner@offset`.
     fn check(types: &str, name: &str, expected: &str) {
@@ -328,6 +334,35 @@ mod tests {
             "a::Ring",
             "0-32/8 a::Ring@0, 32-40 a::Both@32, 40-48 a::Ring@0",
         );
+    }
+
+    #[test]
+    fn the_user_leaves_types_and_fields_out() {
+        let types = "
+            a::Range 24 low u64 0 8, high u64 8 8, hits u64 16 8
+            a::Outer 40 range a::Range 0 24, stats a::Stats 24 8, z u64 32 8
+            a::Stats 8 count u64 0 8";
+        let mut map = map(types, "");
+        map.overrides = overrides();
+        let mut layouts = Layouts::new(&map);
+        let mut starts = |name: &str| -> Vec<u64> {
+            let layout = layouts.layout(name);
+            layout.leaves.iter().map(|leaf| leaf.start).collect()
+        };
+        assert_eq!(starts("a::Range"), [0, 8]);
+        assert_eq!(starts("a::Outer"), [0, 8, 32]);
+        assert!(starts("a::Stats").is_empty());
+    }
+
+    fn overrides() -> Overrides {
+        Overrides {
+            ignore: vec!["a::Stats".into()],
+            set: vec![SetOverride {
+                type_name: "a::Range".into(),
+                fields: vec!["low".into(), "high".into()],
+            }],
+            ..Overrides::default()
+        }
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub use ignore::IgnoreRule;
 pub use options::{Options, Races};
 pub use predict::{Engine, Prediction};
 pub use raddle_analysis::windows::Vwls;
+pub use raddle_trace::overrides::{Overrides, SetOverride};
 pub use raddle_trace::results::{Note, Progress, TestResult, Verdict};
 pub use replay::{Replay, Stored, find_stored, replay};
 pub use store::Store;

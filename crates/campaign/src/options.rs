@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use raddle_abi::plan::{Carrier, Granularity, Reexecution};
 
+use raddle_trace::overrides::Overrides;
+
 use crate::{IgnoreRule, Prediction};
 
 /// Which data races are reported.
@@ -64,6 +66,8 @@ pub struct Options {
     pub results: PathBuf,
     /// Findings that are not reported.
     pub ignore: Vec<IgnoreRule>,
+    /// What is not as types say it, for prediction.
+    pub overrides: Overrides,
     /// Predict, in place of exploring.
     pub prediction: Option<Prediction>,
     /// Also predict while exploring, with a share of the executions.
@@ -96,6 +100,7 @@ impl Default for Options {
             workspace_root: PathBuf::from("."),
             results: PathBuf::from("target/raddle"),
             ignore: Vec::new(),
+            overrides: Overrides::default(),
             prediction: None,
             predicts: false,
             regressions: Vec::new(),

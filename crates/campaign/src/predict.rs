@@ -112,8 +112,12 @@ impl Hunt {
 
 /// The map that stands beside the executable.
 fn program_map(test: &TestRun<'_>) -> Ended<ProgramMap> {
-    explain::program_map(&test.target.exe).map_err(|error| Verdict::NotTestable {
-        why: format!("prediction needs the types of the program, which cannot be read: {error}"),
+    explain::program_map(&test.target.exe, &test.options().overrides).map_err(|error| {
+        Verdict::NotTestable {
+            why: format!(
+                "prediction needs the types of the program, which cannot be read: {error}"
+            ),
+        }
     })
 }
 

@@ -97,7 +97,7 @@ pub fn replay(
     stop: &AtomicBool,
 ) -> Result<Replay, Error> {
     let schedule = regressions::read(&stored.schedule)?;
-    let mut explainer = Explainer::new(&target.exe, &options.workspace_root);
+    let mut explainer = Explainer::new(&target.exe, options);
     let mut result = Replay {
         runs: 0,
         reproduced: 0,

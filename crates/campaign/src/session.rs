@@ -228,6 +228,7 @@ fn options_hash(options: &Options) -> u64 {
         options.max_points.to_string(),
         format!("{:?}", options.prediction),
         options.predicts.to_string(),
+        format!("{:?}", options.overrides),
     ];
     stable_hash(&options.strategy, &parts)
 }

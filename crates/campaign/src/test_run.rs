@@ -205,10 +205,10 @@ impl TestRun<'_> {
 
     /// Names places of the executable; loaded when first needed.
     pub fn explainer(&mut self) -> &mut Explainer {
-        let (exe, workspace) = (&self.target.exe, &self.session.options.workspace_root);
+        let (exe, options) = (&self.target.exe, self.session.options);
         let explainer = self
             .explainer
-            .get_or_insert_with(|| Explainer::new(exe, workspace));
+            .get_or_insert_with(|| Explainer::new(exe, options));
         explainer.first_thread = self.runner.first_thread();
         explainer
     }

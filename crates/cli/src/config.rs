@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use raddle_abi::finding::Kind;
-use raddle_campaign::IgnoreRule;
+use raddle_campaign::{IgnoreRule, Overrides};
 use serde::Deserialize;
 
 use crate::exit::{Exit, Failure};
@@ -19,6 +19,8 @@ pub(crate) struct Config {
     pub run: RunOptions,
     /// Options of the output.
     pub output: OutputOptions,
+    /// What is not as types say it, for prediction.
+    pub predict: Overrides,
     /// Findings the user does not want to hear about.
     pub ignore: Vec<IgnoreRule>,
 }
@@ -31,6 +33,8 @@ struct File {
     test: RunOptions,
     #[serde(default)]
     output: OutputOptions,
+    #[serde(default)]
+    predict: Overrides,
     #[serde(default)]
     ignore: Vec<Ignore>,
 }
@@ -78,6 +82,7 @@ impl Config {
         Ok(Self {
             run: file.test,
             output: file.output,
+            predict: file.predict,
             ignore: ignore.collect::<Result<_, _>>()?,
         })
     }
@@ -123,11 +128,14 @@ mod tests {
     fn rules_and_options_are_read() {
         let config = Config::parse(
             "[test]\nseed = 7\nstrategy = 'pct(2)'\n\
+             [predict]\nunits = ['a::free']\n[[predict.set]]\ntype = 'a::B'\nfields = ['c']\n\
              [[ignore]]\nid = 'panic-0123456789'\nreason = 'known'\n\
              [[ignore]]\nkind = 'data-race'\nfunction = 'a::*'\nreason = 'by design'\n",
         )
         .unwrap();
         assert_eq!(config.run.seed, Some(7));
+        assert_eq!(config.predict.units, ["a::free"]);
+        assert_eq!(config.predict.set[0].type_name, "a::B");
         assert_eq!(config.ignore.len(), 2);
         assert_eq!(config.ignore[1].kind, Some(Kind::DataRace));
     }
@@ -139,6 +147,7 @@ mod tests {
         assert!(error("[test]\nstrategy = 'best'\n").starts_with(":2: "));
         assert!(error("[[ignore]]\nid = 'x'\n").contains("missing field `reason`"));
         assert!(error("[test\n").starts_with(":1: "));
+        assert!(error("[predict]\nunit = []\n").starts_with(":2: unknown field `unit`"));
     }
 
     #[test]

@@ -9,7 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use raddle_campaign::{self as campaign, IgnoreRule, Options, Stored, Target, TargetKind};
+use raddle_campaign::{
+    self as campaign, IgnoreRule, Options, Overrides, Stored, Target, TargetKind,
+};
 use raddle_instrument::{Program, ProgramError, examine, unseen_synchronisation};
 use raddle_report::Sources;
 
@@ -86,6 +88,7 @@ pub(crate) struct ProgramSession {
     results: PathBuf,
     run: RunOptions,
     ignore: Vec<IgnoreRule>,
+    overrides: Overrides,
     toolchain: Toolchain,
 }
 
@@ -113,6 +116,7 @@ impl ProgramSession {
             results: root.join(results),
             run: run.over(file.run),
             ignore: file.ignore,
+            overrides: file.predict,
             toolchain,
             root,
         })
@@ -200,6 +204,7 @@ impl ProgramSession {
             workspace_root: self.root.clone(),
             results: self.results.clone(),
             ignore: self.ignore.clone(),
+            overrides: self.overrides.clone(),
             ..self.run.campaign()
         }
     }

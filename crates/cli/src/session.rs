@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use raddle_campaign::{IgnoreRule, Options, Target};
+use raddle_campaign::{IgnoreRule, Options, Overrides, Target};
 use raddle_instrument::{Clang, ClangError, find_clang};
 
 use crate::cache::Cache;
@@ -31,6 +31,8 @@ pub(crate) struct Session {
     pub run: RunOptions,
     /// Findings the user does not want to hear about.
     pub ignore: Vec<IgnoreRule>,
+    /// What is not as types say it, for prediction.
+    pub overrides: Overrides,
     /// The user's compiler.
     pub toolchain: Toolchain,
     /// Where events go.
@@ -69,6 +71,7 @@ impl Session {
             metadata,
             run: run.over(file.run),
             ignore: file.ignore,
+            overrides: file.predict,
             toolchain,
             console,
             stop,
@@ -122,6 +125,7 @@ impl Session {
             workspace_root: self.metadata.workspace_root.clone(),
             results: self.metadata.results(),
             ignore: self.ignore.clone(),
+            overrides: self.overrides.clone(),
             ..self.run.campaign()
         }
     }

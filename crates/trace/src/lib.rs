@@ -27,6 +27,8 @@ pub mod naming;
 #[cfg(feature = "std")]
 pub mod outcome;
 #[cfg(feature = "std")]
+pub mod overrides;
+#[cfg(feature = "std")]
 pub mod plan;
 #[cfg(feature = "std")]
 pub mod program_map;

@@ -4,6 +4,7 @@
 //! metadata, so that analyses and reports need no LLVM. It is JSON behind a header line
 //! (`raddle program map 1`); readers accept this version and say so if it is another.
 
+use crate::overrides::Overrides;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 
@@ -26,6 +27,9 @@ pub struct ProgramMap {
     /// Functions that were instrumented.
     #[serde(default)]
     pub functions: Vec<FunctionInfo>,
+    /// What the user says besides; in no file.
+    #[serde(skip)]
+    pub overrides: Overrides,
 }
 
 /// A type's layout.
@@ -203,6 +207,7 @@ mod tests {
             size,
         };
         let mut map = ProgramMap {
+            overrides: Overrides::default(),
             build_id: "b".into(),
             types: vec![
                 TypeInfo {

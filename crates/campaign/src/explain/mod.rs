@@ -43,7 +43,7 @@ use self::locate::{Located, Locator};
 pub(crate) use self::monitored::{Monitored, program_map};
 use self::paths::Paths;
 use self::symbols::{Frame, Symbols};
-use crate::{Target, wording};
+use crate::{Options, Overrides, Target, wording};
 
 /// Longest title, in characters.
 const TITLE: usize = 240;
@@ -62,6 +62,7 @@ pub(crate) struct Explainer {
     pub first_thread: u16,
     locator: Locator,
     executable: PathBuf,
+    overrides: Overrides,
     /// The program's map, once it was asked for.
     map: Option<Option<Rc<ProgramMap>>>,
 }
@@ -81,13 +82,15 @@ pub(crate) fn shown_file(workspace: &Path, file: &str) -> String {
 }
 
 impl Explainer {
-    /// Of this executable, in this workspace. Missing debug information costs names only.
-    pub fn new(executable: &Path, workspace: &Path) -> Self {
-        let symbols = Symbols::new(executable, Paths::new(workspace));
+    /// Of this executable, with the workspace and the overrides of these options. Missing debug
+    /// information costs names only.
+    pub fn new(executable: &Path, options: &Options) -> Self {
+        let symbols = Symbols::new(executable, Paths::new(&options.workspace_root));
         Self {
             first_thread: 0,
             locator: Locator::new(SiteTable::open(executable).ok(), symbols),
             executable: executable.to_owned(),
+            overrides: options.overrides.clone(),
             map: None,
         }
     }

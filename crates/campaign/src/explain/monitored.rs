@@ -12,6 +12,7 @@ use std::io::BufReader;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use raddle_trace::overrides::Overrides;
 use raddle_trace::program_map::{ProgramMap, ProgramMapError};
 
 use super::{Explainer, Names};
@@ -68,20 +69,27 @@ impl Monitored {
 }
 
 /// Reads the map that stands beside an executable.
-pub(crate) fn program_map(executable: &std::path::Path) -> Result<ProgramMap, ProgramMapError> {
+pub(crate) fn program_map(
+    executable: &std::path::Path,
+    overrides: &Overrides,
+) -> Result<ProgramMap, ProgramMapError> {
     let mut path = executable.as_os_str().to_owned();
     path.push(".raddle-map");
     let file = File::open(PathBuf::from(path))?;
-    ProgramMap::read(BufReader::new(file))
+    let map = ProgramMap::read(BufReader::new(file))?;
+    Ok(ProgramMap {
+        overrides: overrides.clone(),
+        ..map
+    })
 }
 
 impl Explainer {
     /// The program's map, if it has one.
     pub fn map(&mut self) -> Option<Rc<ProgramMap>> {
-        let executable = &self.executable;
+        let (executable, overrides) = (&self.executable, &self.overrides);
         let map = self
             .map
-            .get_or_insert_with(|| program_map(executable).ok().map(Rc::new));
+            .get_or_insert_with(|| program_map(executable, overrides).ok().map(Rc::new));
         map.clone()
     }
 

@@ -41,6 +41,7 @@ fn explainer() -> Explainer {
         [(line, vec![user.clone()]), (line + 1000, vec![std, user])]
     });
     Explainer {
+        overrides: Default::default(),
         first_thread: 0,
         locator: Locator::new(None, Symbols::known(frames)),
         executable: PathBuf::new(),
