@@ -94,6 +94,10 @@ pub struct Execution {
     pub sequence: u64,
     /// Blocked threads by object and order of arrival: (object, sequence, thread).
     pub waiting: Vec<(usize, u64, u16)>,
+    /// Threads with [`Thread::hopes`].
+    pub hoping: u32,
+    /// Those of them that may go on, and have not yet.
+    pub hopeful: Vec<u16>,
     /// Locks that are held.
     pub held: Vec<Held>,
     /// Wake-ups that found nobody.
@@ -141,6 +145,8 @@ impl Execution {
             looked: false,
             waited: 0,
             yields: 0,
+            hoping: 0,
+            hopeful: Vec::new(),
             progress: 0,
             random: 0,
             sequence: 0,
@@ -184,6 +190,8 @@ impl Execution {
             random,
             sequence,
             waiting,
+            hoping,
+            hopeful,
             held,
             lost_wakes,
             panics: _,
@@ -220,6 +228,8 @@ impl Execution {
         self.random = *random;
         self.sequence = *sequence;
         refill(&mut self.waiting, waiting);
+        self.hoping = *hoping;
+        refill(&mut self.hopeful, hopeful);
         refill(&mut self.held, held);
         refill(&mut self.lost_wakes, lost_wakes);
         self.panics.clear();

@@ -9,6 +9,7 @@ use crate::clock;
 use crate::delivery;
 use crate::host;
 use crate::io;
+use crate::locks;
 use crate::oracles::{deadlock, livelock};
 use crate::record;
 use crate::shared::shared;
@@ -219,6 +220,12 @@ fn switch_to(next: usize) {
 
 /// Blocks the running thread until somebody wakes it. True if its time ran out instead.
 pub fn block(wait: Wait) -> bool {
+    record::event(wait.operation, wait.object as u64, 0, 0, 0, wait.site);
+    block_unrecorded(wait)
+}
+
+/// As [`block`], where what the thread waits in is no event of its own.
+pub fn block_unrecorded(wait: Wait) -> bool {
     let execution = &mut world().execution;
     let current = execution.current;
     let thread = &mut execution.threads[current];
@@ -241,7 +248,6 @@ pub fn block(wait: Wait) -> bool {
         site: wait.site,
         site_key: site_key(wait.site),
     };
-    record::event(wait.operation, wait.object as u64, 0, 0, 0, wait.site);
     let steps = execution.steps[current];
     run_others();
     if wait.ends_quietly {
@@ -258,7 +264,7 @@ pub fn run_others() {
         if !world().execution.enabled.is_empty() {
             break;
         }
-        if io::look_again() {
+        if locks::give_up_hope() || io::look_again() {
             continue;
         }
         if clock::jump(&mut world().execution) {

@@ -205,6 +205,13 @@ pub struct Thread {
     pub spin: Spin,
     /// Lock that it is trying to get, or 0.
     pub wants: usize,
+    /// Whether it waits for that lock before it has tried for it in earnest (see
+    /// [`crate::locks::wanted_again`]).
+    pub hopes: bool,
+    /// Lock that its next change of memory releases, or 0.
+    pub leaves: usize,
+    /// Point at which it last woke nobody without a point of its own.
+    pub idle_wake: u64,
     /// Slot of its vector clock.
     pub clock: u16,
     /// The thread that started it.
@@ -251,6 +258,9 @@ impl Thread {
             site: 0,
             spin: Spin::NONE,
             wants: 0,
+            hopes: false,
+            leaves: 0,
+            idle_wake: u64::MAX,
             clock: 0,
             parent: 0,
             panics: 0,

@@ -4,6 +4,7 @@
 //! point and the operation, so the operation is atomic by construction.
 
 use super::{id, is_watched, may_be_point, note_site, watch};
+use crate::locks;
 use crate::oracles::race;
 use crate::oracles::shadow::access;
 use crate::record;
@@ -58,12 +59,15 @@ fn sync_point(operation: Operation, write: bool, address: usize, site: *const Si
 #[inline(always)]
 fn after_atomic(site: *const Site, address: usize, seen: u64, changed: bool) {
     let execution = &mut world().execution;
-    let spin = &mut execution.running().spin;
+    let thread = execution.running();
     if changed {
-        spin.progressed();
+        thread.spin.progressed();
+        if thread.leaves != 0 {
+            locks::left();
+        }
         execution.changed();
     } else {
-        spin.saw(id(site), address, seen);
+        thread.spin.saw(id(site), address, seen);
     }
 }
 

@@ -41,9 +41,9 @@ pub extern "C" fn __raddle_slow_lock(event: u32, lock: usize, site: *const Site)
         Mode::Exclusive
     };
     match event & 0xff {
-        lock::WANT => locks::wanted(lock, mode, id(site)),
+        lock::WANT => locks::wanted_again(lock, mode, id(site)),
         lock::ACQUIRED => locks::acquired(lock, mode, id(site)),
-        lock::RELEASE => locks::released(lock, mode, id(site)),
+        lock::RELEASE => locks::releases(lock, mode, id(site)),
         _ => locks::failed(),
     }
 }

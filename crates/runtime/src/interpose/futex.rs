@@ -155,7 +155,14 @@ fn wait(address: usize, expected: u32, deadline: u64, bits: u32, site: SiteId) -
 
 fn wake(address: usize, count: u32, bits: u32, site: SiteId) -> isize {
     let woken = notify(address, count, bits, site);
-    scheduler::point_behind(Operation::FutexWake, address, site);
+    let execution = &mut world().execution;
+    let point = execution.point;
+    let last = core::mem::replace(&mut execution.running().idle_wake, point);
+    // Where nobody was woken nobody has anything more to do than before; but a loop of nothing
+    // else lets others run.
+    if woken > 0 || last == point {
+        scheduler::point_behind(Operation::FutexWake, address, site);
+    }
     woken as isize
 }
 
