@@ -49,10 +49,16 @@ pub struct Predict {
     /// Measure also what was measured before.
     #[arg(long)]
     again: bool,
+    /// Measure nothing, and write the page of what is kept.
+    #[arg(long)]
+    page: bool,
 }
 
 /// Measures what is missing, and writes the page.
 pub fn predict(predict: &Predict) -> Result<()> {
+    if predict.page {
+        return page::write();
+    }
     let tool = setup::tool()?;
     let directory = run::prepare()?;
     let subjects = manifest::read()?;
