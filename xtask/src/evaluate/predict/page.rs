@@ -20,7 +20,8 @@ that happened, the share of executions that showed one among those that were mea
 failures follow from, and how much longer an execution takes than without the tool.
 
 `asset` makes 3 recorded executions and 20 directed ones for each prediction, also after the first that shows it; `race` does
-the same for each race. `monitor` and `random` get as many executions as `asset` took, `lock-pattern` as many as the larger
+the same for each race. Once a try has shown a prediction, the tries that are left aim as that one did: the rates below are
+higher than those of tries that know nothing of each other would be. `monitor` and `random` get as many executions as `asset` took, `lock-pattern` as many as the larger
 of `asset` and `race`. `random` and `lock-pattern` look for violations only in executions that failed or were directed, so
 their shares are no detection rates. Failures in the recorded executions that predictions are made from are chance, and count for
 no engine that predicts; what was seen there is not reported again when directed executions show it.
