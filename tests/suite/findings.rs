@@ -42,6 +42,15 @@ fn deadlock_without_any_yield() {
 }
 
 #[test]
+fn deadlock_with_a_lock_that_was_downgraded() {
+    let run = Fixture::special("downgrades").check(&["test", "--time", "60s"], 100);
+    let finding = run.finding();
+    assert_eq!(finding.kind, "deadlock", "{finding:#?}");
+    // Who holds the lock is known only if its change of mode was followed.
+    assert_eq!(finding.title, "2 threads wait for each other's locks");
+}
+
+#[test]
 fn livelock_of_spinning_threads() {
     check("spinning-circle");
 }

@@ -125,7 +125,12 @@ pub fn give_up_hope() -> bool {
 pub fn acquired(lock: usize, mode: Mode, site: SiteId) {
     let execution = &mut world().execution;
     let current = execution.current;
-    execution.threads[current].wants = 0;
+    let thread = &mut execution.threads[current];
+    thread.wants = 0;
+    if thread.leaves == lock {
+        // The same step gives the lock up in one mode and takes it in another.
+        thread.leaves = 0;
+    }
     // Who gets a lock alone proves that nobody else has it any more, and who shares it that
     // nobody has it alone: a release that was not seen is made good here.
     let shared = mode == Mode::Shared;
@@ -162,9 +167,8 @@ pub fn failed() {
 
 /// The running thread is about to release a lock, with its next change of memory.
 pub fn releases(lock: usize, mode: Mode, site: SiteId) {
-    let thread = world().execution.running();
-    if thread.leaves != 0 {
-        forget(thread.leaves);
+    if world().execution.running().leaves != 0 {
+        left();
     }
     world().execution.running().leaves = lock;
     record_release(lock, mode, site);
