@@ -158,14 +158,9 @@ fn a_copy_under_both_locks_is_not_and_a_wait_ends_a_unit() {
 }
 
 #[test]
-fn exploration_predicts_with_a_share_of_its_executions() {
+fn exploration_reports_no_violation_that_nothing_follows_from() {
     let fixture = Fixture::special("accounts");
-    let run = fixture.check(&["test", "silent"], 100);
-    let findings = run.findings();
-    assert_eq!(findings.len(), 1, "{findings:?}");
-    assert_eq!(findings[0].kind, "atomic-set");
-    // Notes about what may be meant so are for those who ask for a prediction.
-    for test in ["benign", "atomics", "right", "waits"] {
+    for test in ["silent", "benign", "atomics", "right", "waits"] {
         let run = fixture.check(&["test", test], 0);
         assert!(
             notes(&run).iter().all(|note| !note.contains("atomic set")),
@@ -173,6 +168,6 @@ fn exploration_predicts_with_a_share_of_its_executions() {
             notes(&run)
         );
     }
-    // With another strategy that is all there is.
-    fixture.check(&["test", "silent", "--strategy", "random"], 0);
+    let run = fixture.check(&["test", "asserted"], 100);
+    assert_eq!(run.findings()[0].kind, "panic");
 }

@@ -1,13 +1,12 @@
 //! A predicted violation that happened: a finding, the explanation of one, or a note.
 //!
-//! It is a finding if what the two units of work read and left is what they read and leave in no
-//! serial order. If the execution fails as no serial one does, that failure is the finding, and the
+//! It is a finding of `predict` if what the two units of work read and left is what they read and
+//! leave in no serial order. If the execution fails as no serial one does, that failure is the finding, and the
 //! violation explains it. Everything else may be meant as it is. Of the violations of one set
 //! between the same two functions one is reported.
 
 use std::time::Instant;
 
-use raddle_abi::finding::Kind as FindingKind;
 use raddle_analysis::monitor::Observed;
 use raddle_analysis::severity::Severity;
 use raddle_trace::event::Trace;
@@ -121,10 +120,9 @@ impl Case<'_> {
             return test.sighted_with(&outcome.findings, request, &evidence);
         }
         test.sighted(&outcome.findings, request);
-        let is_raced = execution.occurrences[FindingKind::DataRace as usize] > 0
-            && test.session.options.prediction.is_none();
-        if is_raced {
-            // The race is found, and what it leads to is no news.
+        if test.session.options.prediction.is_none() {
+            // Nothing follows from it. Whether it is meant so is for those to say who ask for a
+            // prediction: types that hand over from one function to another do the same.
             return;
         }
         let is_atomic = self.candidate.violation.is_atomic && !prediction.is_strict;
@@ -135,9 +133,7 @@ impl Case<'_> {
         let note = words::real(&self.candidate.violation, &self.candidate.trace, map);
         let names = self.names();
         let why = words::why_harmless(judgement.severity, is_atomic, &names);
-        if test.session.options.prediction.is_some() {
-            test.session.detail(test.target, format!("{note}; {why}"));
-        }
+        test.session.detail(test.target, format!("{note}; {why}"));
     }
 
     fn finding(&self, test: &mut TestRun<'_>, judgement: Judgement) {
