@@ -158,6 +158,17 @@ fn a_copy_under_both_locks_is_not_and_a_wait_ends_a_unit() {
 }
 
 #[test]
+fn a_function_that_waits_for_others_in_its_middle_lets_them_in() {
+    let fixture = Fixture::special("accounts");
+    let run = fixture.check(&["predict", "groups"], 0);
+    let notes = notes(&run);
+    assert!(
+        notes.iter().any(|note| note.contains("became real")),
+        "nothing was tried: {notes:?}"
+    );
+}
+
+#[test]
 fn exploration_reports_no_violation_that_nothing_follows_from() {
     let fixture = Fixture::special("accounts");
     for test in ["silent", "benign", "atomics", "right", "waits"] {

@@ -192,6 +192,27 @@ fn a_wait_inside_of_a_unit_cuts_it() {
 }
 
 #[test]
+fn what_is_read_to_find_that_a_wait_is_needed_is_left_out() {
+    // The function writes, and looks whether it has to wait; the other one may come in between.
+    let wait = "enter thread 1 site 1
+        access thread 1 kind write size 8
+        lock thread 1 step acquire object 1
+        access thread 1 kind read size 8
+        lock thread 1 step release object 1
+        WAIT
+        leave thread 1 site 1\n";
+    let write = unit(2, "Wx");
+    let check = |what: &str, expected: &[&str]| {
+        check(&(wait.replace("WAIT", what) + &write), expected);
+    };
+    check("mark thread 1 kind sleep", &["4: W2 W9' R4"]);
+    check("wait thread 1 object 1 offset 8", &[]);
+    // What it has read before it acquired the lock was meant for something else.
+    let early = "lock thread 1 step acquire object 1\nwait thread 1 object 1 offset 8";
+    check(early, &["4: W2 W10' R4"]);
+}
+
+#[test]
 fn a_wait_that_finds_its_condition_changed_cuts_too() {
     // A look at the condition variable, and another thread's notification came first.
     let look = |kind: &str| {

@@ -6,7 +6,8 @@
 //!
 //! A unit is cut where its thread waits, and where it looks at a condition variable to do so.
 //! What is left out besides: accesses to a block that the same unit has allocated, which nobody
-//! else knows yet; in a loop around a compare-exchange, what the unit read before it failed.
+//! else knows yet; in a loop around a compare-exchange, what the unit read before it failed; in a
+//! loop around a wait, what it read to find that it has to wait. It looks again afterwards.
 
 use crate::declared::{Declarations, Declared};
 use crate::happens_before::{HappensBefore, SegmentId};
@@ -74,6 +75,8 @@ pub struct Work {
     pub touches: Vec<Touch>,
     /// The locks that were acquired from its beginning to its end, in order.
     pub acquired: Vec<Held>,
+    /// Whether its thread waits at its end, and its function goes on after that.
+    pub is_cut: bool,
 }
 
 /// What is collected while a unit is open.
@@ -146,6 +149,7 @@ fn project_within<'a>(
         instances: shared.instances,
         is_relevant: shared.is_relevant,
         allocated: vec![None; trace.objects.len()],
+        locked: vec![0; trace.threads.len()],
         places: Vec::new(),
         scope,
         shortened: 0,
@@ -256,6 +260,8 @@ struct Projection<'a, F> {
     is_relevant: Vec<bool>,
     /// Who allocated an object, and when.
     allocated: Vec<Option<(ThreadId, u32)>>,
+    /// By thread: where it acquired a lock last.
+    locked: Vec<u32>,
     /// Scratch: the places of one access.
     places: Vec<PlaceId>,
     scope: Scope,
@@ -267,15 +273,18 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
     fn read(&mut self, event: &Event, at: u32) {
         let step = self.order.read(event);
         let thread = event.thread;
-        let waits = match event.action {
+        let is_condition = match event.action {
             Action::Access {
                 access: Access::AtomicLoad,
                 location,
                 ..
             } => self.instances.is_condition(location),
-            _ => step.waits,
+            _ => false,
         };
-        if waits {
+        if is_condition || step.waits {
+            if is_condition || matches!(event.action, Action::Wait(_)) {
+                self.forget_checks(thread);
+            }
             let (scope, found, shortened) = (self.scope, &mut self.found, &mut self.shortened);
             self.units
                 .cut(thread, at, |ended| hand_out(ended, scope, found, shortened));
@@ -309,6 +318,7 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
             }
             Action::Lock { step, lock, shared } => {
                 if let Some(held) = self.locks.read(thread, *step, *lock, *shared, at) {
+                    self.locked[usize::from(thread.0)] = at;
                     self.units.acquired(thread, held);
                 }
             }
@@ -332,6 +342,23 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
         });
         let key = site.map_or(0, |site| site.key);
         self.units.enter(thread, index, key, declared, at);
+    }
+
+    /// Leaves out what a thread has read since it last acquired a lock or wrote, now that it waits.
+    fn forget_checks(&mut self, thread: ThreadId) {
+        let since = self.locked[usize::from(thread.0)];
+        for (_, touches) in self
+            .units
+            .collected(thread)
+            .flat_map(|collected| &mut collected.sets)
+        {
+            while touches
+                .last()
+                .is_some_and(|touch| touch.manner == Manner::Read && touch.at > since)
+            {
+                touches.pop();
+            }
+        }
     }
 
     fn access(
@@ -453,7 +480,8 @@ fn hand_out(
     shortened: &mut u64,
 ) {
     let collected = ended.work;
-    for (set, mut touches) in collected.sets {
+    let used = collected.sets.into_iter();
+    for (set, mut touches) in used.filter(|(_, touches)| !touches.is_empty()) {
         let is_long = scope == Scope::Shared && touches.len() > MAX_TOUCHES;
         if is_long && shorten(&mut touches, MAX_TOUCHES) {
             *shortened += 1;
@@ -465,6 +493,7 @@ fn hand_out(
             begins: ended.begins,
             touches,
             acquired: ended.acquired.clone(),
+            is_cut: ended.is_cut,
         });
     }
 }

@@ -3,7 +3,9 @@
 //!
 //! The outcome is what both read from the set, in their order, and what they left in it. Their
 //! results follow from what they read, as far as that is in the set. Two executions can be compared
-//! only if the set was the same before and nobody else wrote into it in between. What is not known
+//! only if the set was the same before, nobody else wrote into it in between, and a unit that waits
+//! for others at its end does so in both: a function that waits in its middle, when it comes first, lets
+//! others in there, whether or not it has to wait. What is not known
 //! is taken to be equal, so that it can hide a difference, and never make one up: values of bytes
 //! that may mean nothing, times, and which address a pointer has.
 //!
@@ -68,6 +70,8 @@ pub struct Outcome {
     pub reads: [Vec<Read>; 2],
     /// What they left in the places that they wrote.
     pub left: BTreeMap<PlaceName, Option<u64>>,
+    /// Which of them waits at its end, and goes on as another unit.
+    pub waits: [bool; 2],
 }
 
 /// The two units in one execution.
@@ -117,10 +121,12 @@ impl Outcome {
         self.is_comparable(other) && self.may_equal(other)
     }
 
-    /// Whether the set was the same before.
+    /// Whether the set was the same before, and the units are as much of their functions.
     fn is_comparable(&self, other: &Self) -> bool {
         let mut known = self.before.iter();
-        known.all(|(place, value)| other.before.get(place).is_none_or(|other| other == value))
+        self.waits == other.waits
+            && known
+                .all(|(place, value)| other.before.get(place).is_none_or(|other| other == value))
     }
 
     /// Whether nothing that is known differs.
@@ -316,6 +322,7 @@ impl<'a> Scene<'a> {
             *reads = self.reads(work, &places);
         }
         outcome.left = self.left(units, &places);
+        outcome.waits = units.map(|work| work.is_cut);
         Ok(Run { spans, outcome })
     }
 

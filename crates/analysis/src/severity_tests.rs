@@ -5,7 +5,7 @@ use crate::monitor::monitor;
 use crate::testing::scene;
 
 /// Steps like `1Rx=5`: thread, `R`, `W` or `A` (a read-modify-write), place, value. Threads 1 and 2
-/// enter the units `u` and `v` with `(` and leave them with `)`.
+/// enter the units `u` and `v` with `(` and leave them with `)`; `~` waits for a wake-up.
 fn story(steps: &str) -> String {
     let mut text = String::new();
     for step in steps.split_whitespace() {
@@ -18,6 +18,10 @@ fn story(steps: &str) -> String {
             }
             ")" => {
                 text += &format!("leave thread {thread} site {thread}\n");
+                continue;
+            }
+            "~" => {
+                text += &format!("wait thread {thread} object 1\n");
                 continue;
             }
             "R" => "read",
@@ -123,4 +127,15 @@ fn a_unit_that_waits_reads_once_and_an_update_leaves_what_the_next_access_sees()
     let one = "1( 1Rx=1 1Ax=1 1) 2( 2Ax=2 2Ax=3 2) 0Rx=4";
     let other = "2( 2Ax=1 2Ax=2 2) 1( 1Rx=3 1Ax=3 1) 0Rx=4";
     assert_eq!(severity(lost, &[one, other]), Severity::Unserializable);
+}
+
+#[test]
+fn a_function_that_waits_when_it_comes_first_lets_the_other_one_in() {
+    // Both give their part of x away, and the first one waits until nobody has one.
+    let last = "1( 1Rx=2 1Wx=1 2( 2Rx=1 2Wx=0 2) 1Rx=0 1)";
+    let waits = "1( 1Rx=2 1Wx=1 1Rx=1 1~ 2( 2Rx=1 2Wx=0 2) 1Rx=0 1)";
+    let second = "2( 2Rx=2 2Wx=1 2) 1( 1Rx=1 1Wx=0 1Rx=0 1)";
+    assert_eq!(severity(last, &[waits, second]), Severity::Unknown);
+    let spins = waits.replace("1~ ", "1) ");
+    assert_eq!(severity(last, &[&spins, second]), Severity::Unserializable);
 }

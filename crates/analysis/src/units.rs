@@ -36,6 +36,8 @@ pub struct Ended<W> {
     pub work: W,
     /// The locks that its thread acquired during it.
     pub acquired: Vec<Held>,
+    /// Whether it ended because its thread waits, and not with its function.
+    pub is_cut: bool,
 }
 
 #[derive(Debug)]
@@ -121,7 +123,7 @@ impl<W> Units<W> {
         let depth = stack.frames.len();
         while stack.open.last().is_some_and(|open| open.depth >= depth) {
             if let Some(mut open) = stack.open.pop() {
-                end(&mut open, &stack.acquired, &mut ended);
+                end(&mut open, &stack.acquired, false, &mut ended);
             }
         }
         if stack.open.is_empty() {
@@ -133,7 +135,7 @@ impl<W> Units<W> {
     pub fn cut(&mut self, thread: ThreadId, at: u32, mut ended: impl FnMut(Ended<W>)) {
         let stack = self.stack(thread);
         for open in &mut stack.open {
-            end(open, &stack.acquired, &mut ended);
+            end(open, &stack.acquired, true, &mut ended);
             open.begins = at;
             open.acquisitions = 0;
         }
@@ -146,6 +148,12 @@ impl<W> Units<W> {
         if !stack.open.is_empty() {
             stack.acquired.push(held);
         }
+    }
+
+    /// What is collected about the open units of a thread.
+    pub fn collected(&mut self, thread: ThreadId) -> impl Iterator<Item = &mut W> {
+        let open = self.stack(thread).open.iter_mut();
+        open.filter_map(|open| open.work.as_mut())
     }
 
     /// The unit that an access of a thread to a set belongs to, and the hash of the functions on
@@ -166,7 +174,7 @@ impl<W> Units<W> {
     pub fn finish(mut self, mut ended: impl FnMut(Ended<W>)) {
         for stack in &mut self.threads {
             for open in &mut stack.open {
-                end(open, &stack.acquired, &mut ended);
+                end(open, &stack.acquired, false, &mut ended);
             }
         }
     }
@@ -187,13 +195,14 @@ impl<W> Stack<W> {
     }
 }
 
-fn end<W>(open: &mut Open<W>, acquired: &[Held], ended: &mut impl FnMut(Ended<W>)) {
+fn end<W>(open: &mut Open<W>, acquired: &[Held], is_cut: bool, ended: &mut impl FnMut(Ended<W>)) {
     if let Some(work) = open.work.take() {
         ended(Ended {
             function: open.function,
             begins: open.begins,
             work,
             acquired: acquired[open.acquisitions..].to_vec(),
+            is_cut,
         });
     }
 }

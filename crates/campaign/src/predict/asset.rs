@@ -1,10 +1,15 @@
 //! Violations of atomic sets that are predicted and made to happen: AssetFuzzer's phase II.
 //!
-//! For each potential violation directed plans are tried, first on the very accesses that were
-//! recorded, then on any at the same sites. A violation is real if the whole order was realised
+//! For each potential violation directed plans are tried, in turn on the very accesses that were
+//! recorded and on any at the same sites. A violation is real if the whole order was realised
 //! *and* the independent monitor sees the same pattern, between the same functions, in a
 //! recording of that execution. Deadlocks that the order of locks lets predict are tried after
 //! that.
+//!
+//! Locks and relaxed happens-before do not know that a thread goes another way when it reads
+//! something else, so much of what is predicted no schedule can show. What the first few tries do not
+//! show is set aside until everything has been tried, and left alone if another prediction of the
+//! same kind (pattern, set and functions) has become real by then.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -16,11 +21,16 @@ use raddle_trace::event::Trace;
 use raddle_trace::program_map::ProgramMap;
 use raddle_trace::runner::PlanRequest;
 
-use super::{Prediction, key_of, program_map, pursuit, real, record_next, words};
+use super::{Prediction, key_of, program_map, pursuit, real, record_next, site_key, words};
 use crate::test_run::{Ended, TestRun};
 
 /// What tells potential violations apart: pattern, and site key and context of each access.
 type Key = (u8, Vec<(u64, u64)>);
+/// What those have in common that users see as one: pattern, name of the set, keys of the functions.
+type Kind = (u8, String, [u64; 2]);
+
+/// Tries before a prediction is set aside.
+const FIRST_TRIES: u64 = 10;
 
 /// Potential violations of a test.
 #[derive(Default)]
@@ -28,12 +38,29 @@ pub(super) struct Violations {
     seen: HashSet<Key>,
     /// Those that have not been tried.
     waiting: VecDeque<Candidate>,
+    /// Those that did not show in their first tries.
+    aside: VecDeque<Candidate>,
+    /// What has become real.
+    real: HashSet<Kind>,
 }
 
 impl Violations {
     /// The next one to be tried.
     pub fn next(&mut self) -> Option<Candidate> {
-        self.waiting.pop_front()
+        let Self {
+            waiting,
+            aside,
+            real,
+            ..
+        } = self;
+        let is_open = |candidate: &Candidate| !real.contains(&candidate.kind());
+        let mut again = std::iter::from_fn(|| aside.pop_front());
+        waiting.pop_front().or_else(|| again.find(is_open))
+    }
+
+    /// Whether nothing is left to be tried.
+    fn is_tried(&self) -> bool {
+        self.waiting.is_empty() && self.aside.is_empty()
     }
 }
 
@@ -41,6 +68,18 @@ impl Violations {
 pub(super) struct Candidate {
     pub violation: Violation,
     pub trace: Arc<Trace>,
+    /// Tries so far.
+    tried: u64,
+}
+
+impl Candidate {
+    fn kind(&self) -> Kind {
+        let Violation {
+            pattern, set, u, v, ..
+        } = &self.violation;
+        let functions = [u, v].map(|unit| site_key(&self.trace, unit.function));
+        (pattern.number, set.clone(), functions)
+    }
 }
 
 /// Predicts and confirms.
@@ -56,11 +95,11 @@ pub(super) fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> 
         let Some(candidate) = test.course.hunt.violations.next() else {
             break;
         };
-        confirm(test, &map, &candidate, prediction)?;
+        confirm(test, &map, candidate, prediction)?;
     }
     pursuit::pursue_all::<Deadlock>(test, &map, prediction)?;
     let hunt = &test.course.hunt;
-    let is_tried = hunt.violations.waiting.is_empty() && hunt.deadlocks.waiting.is_empty();
+    let is_tried = hunt.violations.is_tried() && hunt.deadlocks.waiting.is_empty();
     if is_tried && hunt.profiles >= prediction.profiles {
         test.course.is_searched = true;
         let notes = words::summary(hunt);
@@ -98,6 +137,7 @@ pub(super) fn profile(
             violations.waiting.push_back(Candidate {
                 violation,
                 trace: Arc::clone(&trace),
+                tried: 0,
             });
         }
     }
@@ -119,42 +159,58 @@ fn key(violation: &Violation, trace: &Trace) -> Key {
     (violation.pattern.number, names.collect())
 }
 
-/// Tries to make a potential violation real.
+/// Tries to make a potential violation real: a few times, or, if that was done before, as often as
+/// is asked for.
 pub(super) fn confirm(
     test: &mut TestRun<'_>,
     map: &ProgramMap,
-    candidate: &Candidate,
+    mut candidate: Candidate,
     prediction: Prediction,
 ) -> Ended<()> {
+    let is_first_turn = candidate.tried == 0;
     let mut is_real = false;
-    // What showed it once is what shows it again.
-    let mut known = None;
-    for attempt in 0..prediction.tries {
-        if test.session.is_over() || !test.course.hunt.may_try() {
+    while candidate.tried < prediction.tries {
+        let is_over = test.session.is_over() || !test.course.hunt.may_try();
+        if is_over || (is_first_turn && !is_real && candidate.tried == FIRST_TRIES) {
             break;
         }
-        let aim = known.unwrap_or(pursuit::aim(attempt));
-        let Some(request) = directed(test, candidate, aim, attempt) else {
-            break;
+        let attempt = candidate.tried;
+        candidate.tried += 1;
+        let aim = pursuit::aim(attempt);
+        let Some(request) = directed(test, &candidate, aim, attempt) else {
+            return Ok(());
         };
         let outcome = test.plan(&request)?;
         test.course.tally.explored += outcome.executions;
         test.course.hunt.monitored.tries += 1;
         let is_told = outcome.realised > 0
             && real::show(
-                test, map, candidate, &request, &outcome, prediction, !is_real,
+                test, map, &candidate, &request, &outcome, prediction, !is_real,
             );
         if is_told && !is_real {
             is_real = true;
-            known = Some(aim);
-            test.course.hunt.real += 1;
+            let hunt = &mut test.course.hunt;
+            hunt.real += 1;
+            hunt.violations.real.insert(candidate.kind());
         }
         if !is_told {
             test.sighted(&outcome.findings, &request);
         }
         if outcome.died.is_some() || (is_real && !prediction.all_tries) {
-            break;
+            return Ok(());
         }
+    }
+    if is_real {
+        return Ok(());
+    }
+    if candidate.tried < prediction.tries {
+        test.course.hunt.violations.aside.push_back(candidate);
+    } else if test.session.options.prediction.is_some() {
+        let Candidate {
+            violation, trace, ..
+        } = &candidate;
+        let note = words::unreal(violation, trace, map, candidate.tried);
+        test.session.detail(test.target, note);
     }
     Ok(())
 }

@@ -118,22 +118,17 @@ fn pursue<Q: Quarry>(
     prediction: Prediction,
 ) -> Ended<bool> {
     let mut is_shown = false;
-    // What showed it once is what shows it again.
-    let mut known = None;
     for attempt in 0..prediction.tries.div_ceil(Q::WAYS) {
         let is_over = test.session.is_over() || !test.course.hunt.may_try();
         if is_over || (is_shown && !prediction.all_tries) {
             break;
         }
         let Predicted { quarry, trace } = predicted;
-        let aim = known.unwrap_or(aim(attempt));
-        let Some(order) = quarry.order(trace, aim, way) else {
+        let Some(order) = quarry.order(trace, aim(attempt), way) else {
             break;
         };
         let outcome = directed(test, map, order, attempt)?;
-        if Q::is_shown(&outcome) {
-            (is_shown, known) = (true, Some(aim));
-        }
+        is_shown |= Q::is_shown(&outcome);
         if outcome.died.is_some() {
             break;
         }

@@ -61,7 +61,7 @@ fn predict(test: &mut TestRun<'_>) -> Ended<()> {
         let Some(candidate) = test.course.hunt.violations.next() else {
             break;
         };
-        asset::confirm(test, &map, &candidate, prediction)?;
+        asset::confirm(test, &map, candidate, prediction)?;
     }
     if test.course.hunt.may_try() {
         pursuit::pursue_all::<Deadlock>(test, &map, prediction)?;

@@ -130,6 +130,20 @@ pub(super) fn limits(prediction: &Prediction) -> Option<String> {
 
 /// A violation that happened.
 pub(super) fn real(violation: &Violation, trace: &Trace, map: &ProgramMap) -> String {
+    let set = set_in_words(&violation.set);
+    let what = what(violation, trace, map);
+    format!("a violation of {set} happened {what}")
+}
+
+/// One that did not.
+pub(super) fn unreal(violation: &Violation, trace: &Trace, map: &ProgramMap, tries: u64) -> String {
+    let set = set_in_words(&violation.set);
+    let what = what(violation, trace, map);
+    format!("a violation of {set} was predicted that did not happen in {tries} tries {what}")
+}
+
+/// What happens in it.
+fn what(violation: &Violation, trace: &Trace, map: &ProgramMap) -> String {
     let u = function(trace, violation.u.function);
     let v = function(trace, violation.v.function);
     let steps: Vec<_> = violation
@@ -137,9 +151,8 @@ pub(super) fn real(violation: &Violation, trace: &Trace, map: &ProgramMap) -> St
         .iter()
         .map(|access| step(violation, access, trace, map, (u, v)))
         .collect();
-    let set = set_in_words(&violation.set);
     format!(
-        "a violation of {set} happened ({}; pattern {}): {}",
+        "({}; pattern {}): {}",
         violation.pattern.meaning,
         violation.pattern.number,
         steps.join(", then ")
