@@ -14,6 +14,7 @@ mod directed;
 mod engines;
 mod exhaustive;
 mod findings;
+mod native_threads;
 mod orders;
 mod patterns;
 mod predict;

@@ -182,7 +182,7 @@ pub mod conditions {
     pub const FORKED: u32 = 1;
     /// Inline assembly that may synchronise ran.
     pub const ASM: u32 = 2;
-    /// A real thread was started behind the runtime's back.
+    /// A native thread was started behind the runtime's back.
     pub const FOREIGN_THREAD: u32 = 4;
     /// The program waited in a system call for something outside of it.
     pub const BLOCKED_OUTSIDE: u32 = 8;
@@ -202,6 +202,8 @@ pub mod conditions {
     pub const SHARED_OBJECT: u32 = 1024;
     /// A timer of the program runs in real time.
     pub const REAL_TIMER: u32 = 2048;
+    /// A native thread was there before executions start, and is in none of them.
+    pub const EARLY_THREAD: u32 = 4096;
 }
 
 /// Why a plan ended.
@@ -218,6 +220,9 @@ pub enum PlanEnd {
     Finding = 3,
     /// The runtime cannot go on in this process (after a crash of the program); findings are stored.
     Broken = 4,
+    /// The program starts threads behind the runtime's back, so that the plan has to be run
+    /// again, from its start, with [`crate::plan::Carrier::Os`].
+    Carrier = 5,
 }
 
 impl PlanEnd {
@@ -228,6 +233,7 @@ impl PlanEnd {
             2 => Self::Stopped,
             3 => Self::Finding,
             4 => Self::Broken,
+            5 => Self::Carrier,
             _ => Self::None,
         }
     }

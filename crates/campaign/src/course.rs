@@ -122,6 +122,7 @@ impl Course {
     pub fn exhaustive(&self) -> Option<u32> {
         const UNCONTROLLED: u32 = conditions::FORKED
             | conditions::FOREIGN_THREAD
+            | conditions::EARLY_THREAD
             | conditions::BLOCKED_OUTSIDE
             | conditions::HEAP_LIMIT
             | conditions::THREAD_LIMIT

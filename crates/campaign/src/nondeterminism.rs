@@ -6,6 +6,7 @@
 //! would do something else the second time, by others that go by the seed. A strategy that
 //! searches sees for itself when a program does not do the same again.
 
+use raddle_abi::control::conditions;
 use raddle_abi::record::RawEvent;
 use raddle_abi::site::Operation;
 use raddle_trace::runner::{PlanRequest, RawRecording};
@@ -28,7 +29,9 @@ pub(crate) const MEANING: &str = "so something outside of the schedule decides (
 
 /// Runs a few executions twice, once per test, and tells it if they differ.
 pub(crate) fn check(test: &mut TestRun<'_>) {
-    if test.course.is_probed || test.allowance.is_over() {
+    // Of native threads it is known.
+    let is_known = test.course.conditions & conditions::FOREIGN_THREAD != 0;
+    if test.course.is_probed || is_known || test.allowance.is_over() {
         return;
     }
     test.course.is_probed = true;

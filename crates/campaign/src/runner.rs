@@ -179,7 +179,22 @@ impl Runner for ProcessRunner<'_> {
 }
 
 impl ProcessRunner<'_> {
+    /// Runs a plan, and once more from its start if its program turns out to need another
+    /// carrier, which all later workers of this runner have then.
     fn execute(
+        &mut self,
+        request: &PlanRequest,
+        mut experience: Option<&mut Vec<u8>>,
+    ) -> Result<Outcome, RunnerError> {
+        let outcome = self.attempt(request, experience.as_deref_mut())?;
+        if outcome.end != PlanEnd::Carrier {
+            return Ok(outcome);
+        }
+        self.limits.carrier = Carrier::Os;
+        self.attempt(request, experience)
+    }
+
+    fn attempt(
         &mut self,
         request: &PlanRequest,
         experience: Option<&mut Vec<u8>>,

@@ -5,6 +5,7 @@
 //! under some other schedule: then its failure depends on the interleaving, else it does not.
 //! The very first run may differ from all others: it may leave files that they find.
 
+use raddle_abi::control::conditions;
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::Reexecution;
 use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding};
@@ -116,14 +117,22 @@ fn settle(test: &mut TestRun<'_>) -> Ended<()> {
             why: verdict::of_failure(&first, &title),
         });
     }
-    if test.course.tally.threads <= 1 {
-        return Err(Verdict::SingleThreaded);
+    match test.course.tally.threads {
+        0 | 1 if first.conditions & conditions::FOREIGN_THREAD != 0 => Err(Verdict::NotTestable {
+            why: verdict::NATIVE_THREADS_ONLY.to_owned(),
+        }),
+        0 | 1 => Err(Verdict::SingleThreaded),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
+/// Whether two runs with the same schedule differ. How often a native thread is looked for in
+/// vain depends on real time.
 fn differ(one: &Outcome, other: &Outcome) -> bool {
-    one.last_hash != other.last_hash || one.exit_code != other.exit_code || one.died != other.died
+    let is_alone = (one.conditions | other.conditions) & conditions::FOREIGN_THREAD == 0;
+    (is_alone && one.last_hash != other.last_hash)
+        || one.exit_code != other.exit_code
+        || one.died != other.died
 }
 
 /// Whether some interleaving lets a test pass that fails serially.

@@ -13,6 +13,10 @@ const QUOTED_LINE: usize = 200;
 /// System calls named.
 const CALLS: usize = 10;
 
+/// Why a test is not explored whose threads nobody can schedule.
+pub(crate) const NATIVE_THREADS_ONLY: &str = "all of its threads but one are native ones, started \
+     behind the runtime's back (by `clone`), and nothing can be interleaved";
+
 /// Why a plan could not be run at all.
 pub(crate) fn of_error(error: &RunnerError) -> String {
     match error {
@@ -83,7 +87,14 @@ pub(crate) fn conditions_in_words(bits: u32) -> Vec<&'static str> {
         ),
         (
             conditions::FOREIGN_THREAD,
-            "a thread was started behind the runtime's back; what it does is not explored",
+            "a native thread was started behind the runtime's back, so that its threads run on OS \
+             threads, in a process per execution; what the native thread does is not explored, \
+             may differ from run to run, and races beside it are not reported",
+        ),
+        (
+            conditions::EARLY_THREAD,
+            "a native thread was started before executions start, and is in none of them; who \
+             waits for it waits in vain, and deadlocks and races are not reported",
         ),
         (
             conditions::BLOCKED_OUTSIDE,

@@ -4,14 +4,17 @@
 //! system call. With the `os` carrier every logical thread runs on the OS thread that its
 //! thread-local storage belongs to, and a switch hands over by futex. Exactly one of them runs
 //! at a time either way, so the same schedule gives the same trace. It is for machines that
-//! cannot set the FS base from user code, and a check of the fibers.
+//! cannot set the FS base from user code, for programs that start threads behind the runtime's
+//! back (see [`crate::native`]), and a check of the fibers.
 //!
 //! Each OS thread has a *seat*: a loop on a stack of its own, in which it waits for its turn.
 //! Between turns nothing of it stands on a stack of the program, so snapshots may restore
 //! those, and an execution that ends needs no help of the threads that it leaves behind.
 
 use crate::arch::{self, nr};
+use crate::donor;
 use crate::global::Global;
+use crate::host;
 use crate::interpose::signals;
 use crate::own;
 use crate::syscalls;
@@ -36,12 +39,18 @@ struct Seat {
     resume: usize,
     /// FS base of its OS thread.
     fs: usize,
+    /// The kernel's number of its OS thread.
+    thread: isize,
     /// 1 when it is this thread's turn; a futex.
     turn: AtomicU32,
 }
 
 struct Carriers {
     os: bool,
+    /// Nobody has asked for fibers in particular.
+    may_change: bool,
+    /// The kernel's number of the process's first OS thread.
+    main: isize,
     seats: Vec<&'static mut Seat>,
     /// Whose turn it is.
     running: usize,
@@ -49,6 +58,8 @@ struct Carriers {
 
 static CARRIERS: Global<Carriers> = Global::new(Carriers {
     os: false,
+    may_change: false,
+    main: 0,
     seats: Vec::new(),
     running: MAIN,
 });
@@ -62,6 +73,7 @@ pub fn choose(asked: Carrier) -> Carrier {
     };
     let carriers = CARRIERS.get();
     carriers.os = chosen == Carrier::Os;
+    carriers.may_change = asked == Carrier::Auto && chosen == Carrier::Fiber;
     if carriers.os {
         add_seat();
         let main = &mut carriers.seats[MAIN];
@@ -81,6 +93,7 @@ pub fn add_seat() {
         idle: 0,
         resume: 0,
         fs: 0,
+        thread: 0,
         turn: AtomicU32::new(0),
     })));
 }
@@ -89,6 +102,30 @@ pub fn add_seat() {
 #[inline(always)]
 pub fn is_os() -> bool {
     CARRIERS.get().os
+}
+
+/// Whether logical threads run on fibers only because nothing speaks against it yet.
+pub fn may_change() -> bool {
+    CARRIERS.get().may_change
+}
+
+/// OS threads of this process that belong to the runtime.
+pub fn os_threads() -> usize {
+    match (host::is_child(), is_os()) {
+        (false, _) => 1 + donor::count(),
+        (true, true) => CARRIERS.get().seats.len(),
+        (true, false) => 1,
+    }
+}
+
+/// Whether the calling OS thread is the one whose turn it is.
+pub fn is_running_thread() -> bool {
+    let carriers = CARRIERS.get();
+    let running = match carriers.running {
+        MAIN => carriers.main,
+        seat => carriers.seats[seat].thread,
+    };
+    arch::thread_number() == running
 }
 
 /// Switches to a logical thread or to the host, which sits on `seat`.
@@ -154,7 +191,9 @@ extern "C" fn take_turns(number: usize) -> ! {
 
 /// Prepares the calling OS thread for carrying logical threads.
 fn sit_down(number: usize) {
-    CARRIERS.get().seats[number].fs = arch::fs_base();
+    let seat = &mut CARRIERS.get().seats[number];
+    seat.fs = arch::fs_base();
+    seat.thread = arch::thread_number();
     signals::use_alternate_stack();
     syscalls::set_up();
 }
@@ -184,6 +223,7 @@ extern "C" fn serve_in_child(number: usize) -> ! {
 /// After a fork the child has one OS thread: gives it the others, with the same storage.
 pub fn revive() {
     let carriers = CARRIERS.get();
+    carriers.main = arch::thread_number();
     if !carriers.os {
         return;
     }

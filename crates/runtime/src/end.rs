@@ -15,6 +15,8 @@ pub enum End {
     Cut,
     /// It asked for a system call whose effect a snapshot cannot undo.
     NeedsFork,
+    /// It starts a thread behind the runtime's back, which takes OS threads as carriers.
+    NeedsCarrier,
     /// It started more threads than there are donors.
     MoreDonors,
     /// What it showed about stacks is needed from its start.
@@ -35,6 +37,7 @@ impl End {
             End::MoreDonors => 6,
             End::Crashed => 7,
             End::Again => 8,
+            End::NeedsCarrier => 9,
             End::Exit(code) => 1 << 32 | u64::from(code),
         }
     }
@@ -49,6 +52,7 @@ impl End {
             5 => End::NeedsFork,
             6 => End::MoreDonors,
             8 => End::Again,
+            9 => End::NeedsCarrier,
             number if number >> 32 == 1 => End::Exit(number as u32),
             _ => End::Crashed,
         }

@@ -7,6 +7,7 @@ use crate::donor;
 pub use crate::end::End;
 use crate::execution::Execution;
 use crate::global::Global;
+use crate::native;
 use crate::offsets;
 use crate::oracles::{deadlock, panic, race, stacks};
 use crate::orders;
@@ -176,6 +177,7 @@ fn save_start() {
         .first_thread
         .store(first, Ordering::Relaxed);
     offsets::save();
+    native::look_before_start();
     snapshot::take();
 }
 
@@ -221,7 +223,7 @@ fn run_plan() -> PlanEnd {
     control.plan_hash.store(0, Ordering::Relaxed);
     control.searched.store(0, Ordering::Relaxed);
     control.end.store(PlanEnd::None as u32, Ordering::Relaxed);
-    let mut mode = decided_mode(Reexecution::from_number(plan.reexecution));
+    let mut mode = orders::decided_mode(Reexecution::from_number(plan.reexecution));
     let mut index = 0;
     while index < plan.executions {
         if control.stop.load(Ordering::Relaxed) != 0 {
@@ -250,6 +252,7 @@ fn run_plan() -> PlanEnd {
                 continue;
             }
             End::Again => continue,
+            End::NeedsCarrier => return PlanEnd::Carrier,
             End::NeedsFork => {
                 mode = Reexecution::Fork;
                 control.reexecution.store(mode as u32, Ordering::Relaxed);
@@ -281,26 +284,13 @@ fn run_plan() -> PlanEnd {
     PlanEnd::Complete
 }
 
-/// What has been found out about re-execution so far beats the plan's `auto`.
-fn decided_mode(asked: Reexecution) -> Reexecution {
-    let control = shared().control();
-    let known = Reexecution::from_number(control.reexecution.load(Ordering::Relaxed));
-    let no_dispatch = control.conditions.load(Ordering::Relaxed) & conditions::NO_DISPATCH != 0;
-    let mode = match (asked, known) {
-        (Reexecution::Auto, _) if no_dispatch => Reexecution::Fork,
-        (Reexecution::Auto, known) => known,
-        (asked, _) => asked,
-    };
-    control.reexecution.store(mode as u32, Ordering::Relaxed);
-    mode
-}
-
 /// Sets everything up for an execution from the start.
 fn prepare(mode: Reexecution, seed: u64, length: u64) {
     let host = HOST.get();
     let world = world();
     let with_heap = mode != Reexecution::Loop;
     world.execution.restart(&host.start, with_heap);
+    world.execution.unseen_synchronisation = native::is_early();
     world.off = 0;
     host.test_return = None;
     crate::world::take_at_site();
@@ -405,7 +395,14 @@ fn run_in_child() -> End {
     };
     control.child.store(0, Ordering::Release);
     let ended = End::decode(shared().family().child_end);
-    if shared().family().child_end == 0 {
+    let died = shared().family().child_end == 0;
+    if died && status & 0x7f == 0 {
+        // A native thread has ended the process.
+        let ended = End::Exit(status >> 8 & 0xff);
+        judge(ended);
+        return ended;
+    }
+    if died {
         // The child died where even the crash handler could not run.
         let signal = status & 0x7f;
         crate::oracles::crash::report_death(signal);

@@ -16,6 +16,7 @@ use crate::children;
 use crate::delivery;
 use crate::descriptors::{self, Kind};
 use crate::interpose::{cancel, object};
+use crate::native;
 use crate::scheduler;
 use crate::shared::shared;
 use crate::syscalls::{error, perform};
@@ -250,6 +251,9 @@ pub fn look_again() -> bool {
         }
         wait_really();
         world().execution.looked = false;
+        if native::look() {
+            return true;
+        }
         if delivery::has_come() {
             delivery::collect();
             if !world().execution.enabled.is_empty() {

@@ -7,8 +7,10 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use raddle_abi::control::PLAN_OFFSET;
-use raddle_abi::plan::{EventAnchor, Granularity, Plan, Rule, Switch, ThreadAnchor, oracles};
+use raddle_abi::control::{PLAN_OFFSET, conditions};
+use raddle_abi::plan::{
+    EventAnchor, Granularity, Plan, Reexecution, Rule, Switch, ThreadAnchor, oracles,
+};
 use raddle_schedule::Recorded;
 use raddle_schedule::rng::mix;
 use raddle_schedule::strategy::{Search, Strategy};
@@ -190,6 +192,20 @@ impl Course {
         let keys = self.racy.iter();
         keys.fold(0, |hash, &key| mix(hash ^ key))
     }
+}
+
+/// What has been found out about re-execution so far beats the plan's `auto`.
+pub fn decided_mode(asked: Reexecution) -> Reexecution {
+    let control = shared().control();
+    let known = Reexecution::from_number(control.reexecution.load(Ordering::Relaxed));
+    let no_dispatch = control.conditions.load(Ordering::Relaxed) & conditions::NO_DISPATCH != 0;
+    let mode = match (asked, known) {
+        (Reexecution::Auto, _) if no_dispatch => Reexecution::Fork,
+        (Reexecution::Auto, known) => known,
+        (asked, _) => asked,
+    };
+    control.reexecution.store(mode as u32, Ordering::Relaxed);
+    mode
 }
 
 /// Leaves what the strategy has learnt to the tool, if it wants that.

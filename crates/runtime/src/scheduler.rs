@@ -10,6 +10,7 @@ use crate::delivery;
 use crate::host;
 use crate::io;
 use crate::locks;
+use crate::native;
 use crate::oracles::{deadlock, livelock};
 use crate::record;
 use crate::shared::shared;
@@ -65,7 +66,8 @@ pub fn point_of_spinning(site: SiteId) {
     execution.yields += 1;
     // Everybody who can run has been spinning for long, so that time passes. Not sooner: a
     // test that sleeps to let others finish relies on a sleep being long.
-    if execution.yields > PATIENCE {
+    if !native::spin(execution.yields) && execution.yields > PATIENCE {
+        let execution = &mut world().execution;
         execution.yields = 0;
         clock::jump(execution);
     }
@@ -265,6 +267,9 @@ pub fn run_others() {
             break;
         }
         if locks::give_up_hope() || io::look_again() {
+            continue;
+        }
+        if native::wait() {
             continue;
         }
         if clock::jump(&mut world().execution) {

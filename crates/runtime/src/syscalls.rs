@@ -14,6 +14,7 @@ use crate::global::Global;
 use crate::host::{self, End};
 use crate::interpose::{futex, output, random, signals, time};
 use crate::io::{self, Probe, Source};
+use crate::native;
 use crate::record;
 use crate::scheduler;
 use crate::select::select;
@@ -119,14 +120,13 @@ extern "C" fn on_call(_signal: i32, _info: *mut c_void, context: *mut c_void) {
     let (number, arguments) = (context.syscall_number(), context.syscall_arguments());
     if runs_natively(number) {
         if number != nr::RT_SIGRETURN {
-            let thread = matches!(number, nr::CLONE if arguments[0] & 0x1_0000 != 0);
-            shared().note_condition(if thread {
-                conditions::FOREIGN_THREAD
+            if native::starts_thread(number, arguments) {
+                native::starts(number);
             } else {
-                conditions::FORKED
-            });
-            descriptors::note_child();
-            changes_kernel(number);
+                shared().note_condition(conditions::FORKED);
+                descriptors::note_child();
+                changes_kernel(number);
+            }
         }
         // Dispatch is off until the next scheduling point.
         watch(false);

@@ -34,6 +34,9 @@ pub struct Wait {
     pub site: SiteId,
     /// Whether the thread does nothing when the wait is over before its next point.
     pub ends_quietly: bool,
+    /// What the word at `object` held when the wait began: another value ends the wait, where
+    /// native threads may have written it.
+    pub expects: Option<u32>,
 }
 
 impl Wait {
@@ -47,6 +50,7 @@ impl Wait {
         since: 0,
         site: 0,
         ends_quietly: false,
+        expects: None,
     };
 }
 

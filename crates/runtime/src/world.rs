@@ -2,6 +2,7 @@
 
 use crate::execution::Execution;
 use crate::global::Global;
+use crate::native;
 use crate::oracles::race;
 use crate::orders::Orders;
 use core::sync::atomic::Ordering;
@@ -53,7 +54,19 @@ pub fn world() -> &'static mut World {
 #[inline(always)]
 pub fn live() -> bool {
     let world = world();
-    world.live && world.off == 0
+    world.live && world.off == 0 && !native::is_stranger()
+}
+
+/// Whether the program is under control, and the calling OS thread is part of that.
+#[inline(always)]
+pub fn is_controlled() -> bool {
+    world().live && !native::is_stranger()
+}
+
+/// Whether an execution is under way, and the calling OS thread is part of it.
+#[inline(always)]
+pub fn is_executing() -> bool {
+    world().running && !native::is_stranger()
 }
 
 /// Sets the hooks' flags to what the plan wants.

@@ -28,6 +28,12 @@ pub fn exit_group(code: usize) -> ! {
     }
 }
 
+/// The kernel's number of the calling OS thread.
+pub fn thread_number() -> isize {
+    // SAFETY: asks for a number.
+    unsafe { syscall(nr::GETTID, [0; 6]) }
+}
+
 /// Saves registers and stack pointer, takes another stack, and goes on where that one was left.
 /// `$storage` is what else changes hands.
 macro_rules! switch {

@@ -3,8 +3,9 @@
 //! The order is: scheduling point, operation, oracles, record. Nothing else runs between the
 //! point and the operation, so the operation is atomic by construction.
 
-use super::{id, is_watched, may_be_point, note_site, watch};
+use super::{id, is_watched, may_be_point, note_site, processor, watch};
 use crate::locks;
+use crate::native;
 use crate::oracles::race;
 use crate::oracles::shadow::access;
 use crate::record;
@@ -79,6 +80,10 @@ pub unsafe extern "C" fn __raddle_slow_load(
     order: u32,
     site: *const Site,
 ) -> u64 {
+    if native::is_stranger() {
+        // SAFETY: as the program's load.
+        return unsafe { get(address, size) };
+    }
     sync_point(Operation::AtomicLoad, false, address, site);
     // SAFETY: as the program's load.
     let value = unsafe { get(address, size) };
@@ -114,6 +119,10 @@ pub unsafe extern "C" fn __raddle_slow_store(
     order: u32,
     site: *const Site,
 ) {
+    if native::is_stranger() {
+        // SAFETY: as the program's store.
+        return unsafe { set(address, size, value) };
+    }
     sync_point(Operation::AtomicStore, true, address, site);
     // SAFETY: as the program's store.
     let changed = unsafe {
@@ -182,12 +191,28 @@ pub unsafe extern "C" fn __raddle_slow_rmw(
     order: u32,
     site: *const Site,
 ) -> u64 {
+    let really = || {
+        // SAFETY: as the program's operation.
+        unsafe { processor::update(address, size, |old| combine(op, old, value, size)) }
+    };
+    if native::is_stranger() {
+        return really();
+    }
     sync_point(Operation::AtomicRmw, true, address, site);
     // SAFETY: as the program's operation.
     let (old, changed) = unsafe {
-        let old = get(address, size);
-        set(address, size, combine(op, old, value, size));
-        (old, get(address, size) != old)
+        if native::seen() {
+            let old = really();
+            let unused = 64 - 8 * size;
+            (
+                old,
+                combine(op, old, value, size) << unused >> unused != old,
+            )
+        } else {
+            let old = get(address, size);
+            set(address, size, combine(op, old, value, size));
+            (old, get(address, size) != old)
+        }
     };
     after_atomic(site, address, old, changed);
     let kind = access::ATOMIC | access::WRITE;
@@ -215,16 +240,27 @@ pub unsafe extern "C" fn __raddle_slow_cas(
     order: u32,
     site: *const Site,
 ) -> u64 {
+    // SAFETY: as the program's operation.
+    let really = || unsafe { processor::compare_exchange(address, expected, new, size) };
+    if native::is_stranger() {
+        return really();
+    }
     sync_point(Operation::AtomicCas, true, address, site);
     let unused = 64 - 8 * size;
+    let expected = expected << unused >> unused;
     // SAFETY: as the program's operation.
     let (old, success) = unsafe {
-        let old = get(address, size);
-        let success = old == expected << unused >> unused;
-        if success {
-            set(address, size, new);
+        if native::seen() {
+            let old = really();
+            (old, old == expected)
+        } else {
+            let old = get(address, size);
+            let success = old == expected;
+            if success {
+                set(address, size, new);
+            }
+            (old, success)
         }
-        (old, success)
     };
     let changed = success && new << unused >> unused != old;
     after_atomic(site, address, old, changed);
@@ -251,6 +287,9 @@ pub unsafe extern "C" fn __raddle_slow_cas(
 /// A fence.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_fence(order: u32, site: *const Site) {
+    if native::is_stranger() {
+        return;
+    }
     note_site(site);
     if is_watched() && world().orders.race {
         race::fence(order);

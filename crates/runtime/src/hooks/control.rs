@@ -3,11 +3,12 @@
 use super::{id, is_point, note_site};
 use crate::host;
 use crate::locks::{self, Mode};
+use crate::native;
 use crate::oracles::panic;
 use crate::record;
 use crate::scheduler;
 use crate::shared::shared;
-use crate::world::world;
+use crate::world::{is_controlled, is_executing, world};
 use raddle_abi::control::{conditions, target};
 use raddle_abi::hooks::{channel, leave, lock, phase};
 use raddle_abi::site::{Operation, Site};
@@ -15,6 +16,9 @@ use raddle_abi::site::{Operation, Site};
 /// A spin hint.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_spin(site: *const Site) {
+    if native::is_stranger() {
+        return core::hint::spin_loop();
+    }
     note_site(site);
     if is_point(site) {
         scheduler::yield_now(id(site));
@@ -24,6 +28,9 @@ pub extern "C" fn __raddle_slow_spin(site: *const Site) {
 /// Inline assembly that may touch memory is about to run.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_asm(site: *const Site) {
+    if native::is_stranger() {
+        return;
+    }
     note_site(site);
     world().execution.unseen_synchronisation = true;
     shared().note_condition(conditions::ASM);
@@ -35,6 +42,9 @@ pub extern "C" fn __raddle_slow_asm(site: *const Site) {
 /// A lock function was entered or left.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_lock(event: u32, lock: usize, site: *const Site) {
+    if native::is_stranger() {
+        return;
+    }
     let mode = if event & lock::SHARED != 0 {
         Mode::Shared
     } else {
@@ -51,10 +61,10 @@ pub extern "C" fn __raddle_slow_lock(event: u32, lock: usize, site: *const Site)
 /// A thread passes between std's code and the user's.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_phase(event: u32, value: u64, frame: usize, site: *const Site) {
-    let world = world();
-    if !world.live {
+    if !is_controlled() {
         return;
     }
+    let world = world();
     let started = world.running;
     let current = world.execution.current;
     let thread = &mut world.execution.threads[current];
@@ -90,7 +100,7 @@ pub extern "C" fn __raddle_slow_phase(event: u32, value: u64, frame: usize, site
 /// A panic begins.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_panic(site: *const Site) {
-    if world().running {
+    if is_executing() {
         panic::begins();
         record::event(Operation::Panic, 0, 0, 0, 0, id(site));
     }
@@ -105,12 +115,18 @@ pub extern "C" fn __raddle_slow_enter(
     fourth: usize,
     site: *const Site,
 ) {
+    if native::is_stranger() {
+        return;
+    }
     record::enter(&[first, second, third, fourth], id(site));
 }
 
 /// A function is left, or goes on after unwinding.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_leave(how: u32, site: *const Site) {
+    if native::is_stranger() {
+        return;
+    }
     match how {
         leave::LANDING => record::landed(id(site)),
         _ => record::leave(how == leave::UNWIND, id(site)),
@@ -125,6 +141,9 @@ pub unsafe extern "C" fn __raddle_slow_channel(
     message: *const u64,
     site: *const Site,
 ) {
+    if native::is_stranger() {
+        return;
+    }
     let operation = match event & 0xff {
         channel::SEND => Operation::Send,
         _ => Operation::Receive,
@@ -147,5 +166,8 @@ pub unsafe extern "C" fn __raddle_slow_channel(
 /// A branch goes one of its ways.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_branch(way: u32, site: *const Site) {
+    if native::is_stranger() {
+        return;
+    }
     record::event(Operation::Branch, 0, way.into(), 0, 0, id(site));
 }

@@ -3,6 +3,7 @@
 pub mod atomic;
 pub mod control;
 pub mod plain;
+pub mod processor;
 
 use crate::oracles::{heap, race};
 use crate::thread::Thread;

@@ -2,6 +2,7 @@
 
 use super::{id, is_point, is_watched, note_site, watch};
 use crate::global::Global;
+use crate::native;
 use crate::oracles::shadow::access;
 use crate::record;
 use crate::scheduler::{self, site_key};
@@ -30,6 +31,9 @@ fn operation(write: bool, kind: u8) -> Operation {
 
 #[inline(always)]
 fn plain(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
+    if native::is_stranger() {
+        return;
+    }
     if !world().orders.only_watched {
         return plain_fully(address, len, write, kind, site);
     }

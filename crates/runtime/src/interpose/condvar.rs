@@ -7,9 +7,10 @@ use super::mutex;
 use super::object::{self, Deadline, interpose, word};
 use super::real;
 use crate::arch::errno::ETIMEDOUT;
+use crate::native;
 use crate::scheduler;
 use crate::thread::Wait;
-use crate::world::{live, world};
+use crate::world::{is_controlled, live, world};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use raddle_abi::site::Operation;
@@ -102,8 +103,49 @@ pub fn signal(condition: usize, count: u32) -> i32 {
     object::touch(condition, site);
     object::release_too(condition);
     object::notify(condition, count, !0, site);
+    if native::seen() {
+        // Native threads wait by libc's own functions.
+        signal_really(condition, count > 1);
+    }
     world().execution.changed();
     0
+}
+
+/// libc's own `pthread_cond_signal` or `pthread_cond_broadcast`.
+fn signal_really(condition: usize, broadcast: bool) -> i32 {
+    static SIGNAL: AtomicUsize = AtomicUsize::new(0);
+    static BROADCAST: AtomicUsize = AtomicUsize::new(0);
+    let real = match broadcast {
+        false => real::resolve(&SIGNAL, "pthread_cond_signal\0"),
+        true => real::resolve(&BROADCAST, "pthread_cond_broadcast\0"),
+    };
+    // SAFETY: libc's functions of these names have this signature.
+    unsafe {
+        let real: unsafe extern "C" fn(usize) -> i32 = core::mem::transmute(real);
+        real(condition)
+    }
+}
+
+fn wake(condition: usize, broadcast: bool) -> i32 {
+    if is_controlled() {
+        return signal(condition, if broadcast { u32::MAX } else { 1 });
+    }
+    if native::is_stranger() {
+        native::signalled(condition, broadcast);
+    }
+    signal_really(condition, broadcast)
+}
+
+/// libc's `pthread_cond_signal`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn pthread_cond_signal(condition: usize) -> i32 {
+    wake(condition, false)
+}
+
+/// libc's `pthread_cond_broadcast`.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn pthread_cond_broadcast(condition: usize) -> i32 {
+    wake(condition, true)
 }
 
 interpose! {
@@ -115,10 +157,6 @@ interpose! {
     /// libc's `pthread_cond_clockwait`.
     pthread_cond_clockwait(condition: usize, mutex: usize, clock: i32, time: usize) -> i32 =>
         wait(condition, mutex, Deadline::at(clock, time));
-    /// libc's `pthread_cond_signal`.
-    pthread_cond_signal(condition: usize) -> i32 => signal(condition, 1);
-    /// libc's `pthread_cond_broadcast`.
-    pthread_cond_broadcast(condition: usize) -> i32 => signal(condition, u32::MAX);
     /// libc's `pthread_cond_destroy`. Whoever was woken needs the condition no more.
     pthread_cond_destroy(condition: usize) -> i32 => {
         let site = object::begin(Operation::FutexWake, condition);

@@ -149,6 +149,7 @@ fn wait(address: usize, expected: u32, deadline: u64, bits: u32, site: SiteId) -
         deadline,
         site,
         ends_quietly: true,
+        expects: Some(expected),
         ..Wait::NONE
     }))
 }

@@ -2,7 +2,8 @@
 
 use super::real;
 use crate::execution::Key;
-use crate::world::world;
+use crate::native;
+use crate::world::{is_controlled, world};
 use core::ffi::c_void;
 
 /// Runs one round of destructors of the running thread's data. False if there was nothing.
@@ -29,7 +30,7 @@ pub fn run_destructors() -> bool {
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: usize) -> i32 {
     let real = real::functions().pthread_key_create;
-    if !world().live {
+    if !is_controlled() {
         // SAFETY: libc's contract.
         return unsafe { real(key, destructor) };
     }
@@ -46,7 +47,9 @@ pub unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: usize) ->
 /// libc's `pthread_key_delete`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_key_delete(key: u32) -> i32 {
-    world().execution.keys.retain(|known| known.key != key);
+    if !native::is_stranger() {
+        world().execution.keys.retain(|known| known.key != key);
+    }
     // SAFETY: libc's contract.
     unsafe { (real::functions().pthread_key_delete)(key) }
 }

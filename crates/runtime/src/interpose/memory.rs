@@ -2,11 +2,12 @@
 
 use super::real;
 use crate::heap::{self, granules, granules::Standing};
+use crate::native;
 use crate::oracles::shadow::access;
 use crate::oracles::{self, race};
 use crate::record;
 use crate::shared::shared;
-use crate::world::{take_at_site, world};
+use crate::world::{is_executing, take_at_site, world};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};
 use raddle_abi::control::conditions;
@@ -91,10 +92,17 @@ fn may_free(block: usize, site: SiteId) -> bool {
     }
 }
 
+/// Whether a block that is asked for comes from the runtime's heap, which native threads must
+/// not change.
+#[inline(always)]
+fn gives() -> bool {
+    ours() && !native::is_stranger()
+}
+
 /// libc's `malloc`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn malloc(bytes: usize) -> *mut c_void {
-    if ours() {
+    if gives() {
         return allocate(bytes, 16);
     }
     // SAFETY: libc's contract.
@@ -104,7 +112,7 @@ pub unsafe extern "C" fn malloc(bytes: usize) -> *mut c_void {
 /// libc's `calloc`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
-    if !ours() {
+    if !gives() {
         // SAFETY: libc's contract.
         return unsafe { real::__libc_calloc(count, bytes) };
     }
@@ -125,6 +133,17 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, bytes: usize) -> *mut c_voi
     if !ours() || (!block.is_null() && !heap::contains(block as usize)) {
         // SAFETY: libc's contract.
         return unsafe { real::__libc_realloc(block, bytes) };
+    }
+    if !gives() {
+        // SAFETY: libc's contract; the block stays where it is, and is not used any more.
+        return unsafe {
+            let new = real::__libc_malloc(bytes);
+            if !block.is_null() && !new.is_null() {
+                let kept = heap::size_of(block as usize).min(bytes);
+                core::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast::<u8>(), kept);
+            }
+            new
+        };
     }
     if block.is_null() {
         return allocate(bytes, 16);
@@ -153,7 +172,10 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
         return;
     }
     if heap::contains(block as usize) && ours() {
-        release(block as usize, take_at_site());
+        // What a native thread frees is left as it is: nobody says when it was.
+        if gives() {
+            release(block as usize, take_at_site());
+        }
     } else {
         // SAFETY: libc's contract.
         unsafe { real::__libc_free(block) };
@@ -163,7 +185,7 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
 /// libc's `memalign`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn memalign(alignment: usize, bytes: usize) -> *mut c_void {
-    if ours() {
+    if gives() {
         return allocate(bytes, alignment);
     }
     // SAFETY: libc's contract.
@@ -256,7 +278,7 @@ macro_rules! mapping_calls {
 
 /// A call that the runtime looks at while an execution runs.
 fn through(number: usize, arguments: [usize; 6]) -> isize {
-    if world().running {
+    if is_executing() {
         crate::syscalls::call(number, arguments)
     } else {
         // SAFETY: the program asked for it.

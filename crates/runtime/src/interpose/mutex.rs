@@ -10,9 +10,11 @@ use crate::arch::errno::{
     EAGAIN, EBUSY, EDEADLK, EINVAL, ENOTRECOVERABLE, EOWNERDEAD, EPERM, ETIMEDOUT,
 };
 use crate::locks::{self, Mode};
+use crate::native;
 use crate::shared::shared;
 use crate::thread::Wait;
 use crate::world::world;
+use core::sync::atomic::Ordering;
 use raddle_abi::control::conditions;
 use raddle_abi::site::{Operation, SiteId};
 
@@ -111,7 +113,22 @@ fn settled(mutex: usize, may_block: bool) -> Option<i32> {
     }
 }
 
-/// Takes a mutex that is free.
+/// Whether the mutex is free for the running thread. Where native threads may want it too, it
+/// is locked with that.
+fn claim(mutex: usize) -> bool {
+    if locked_bits(mutex) != 0 {
+        return false;
+    }
+    if !native::seen() {
+        return true;
+    }
+    let value = *word(mutex, LOCK);
+    let lock = object::atomic_word(mutex, LOCK);
+    lock.compare_exchange(value, value | 1, Ordering::SeqCst, Ordering::SeqCst)
+        .is_ok()
+}
+
+/// Takes a mutex that is free, or [claimed](claim).
 fn take(mutex: usize, site: SiteId) -> i32 {
     let died = is_robust(mutex) && *word(mutex, LOCK) & OWNER_DIED != 0;
     set_locked(mutex, true);
@@ -143,7 +160,8 @@ pub fn lock_at(mutex: usize, deadline: Deadline, site: SiteId) -> i32 {
             locks::failed();
             return result;
         }
-        if locked_bits(mutex) == 0 {
+        let found = *word(mutex, LOCK);
+        if claim(mutex) {
             return take(mutex, site);
         }
         let result = match deadline.time() {
@@ -155,6 +173,7 @@ pub fn lock_at(mutex: usize, deadline: Deadline, site: SiteId) -> i32 {
                     object: mutex,
                     deadline: time,
                     site,
+                    expects: Some(found),
                     ..Wait::NONE
                 };
                 object::block(wait);
@@ -173,7 +192,7 @@ pub fn try_lock(mutex: usize) -> i32 {
     if let Some(result) = settled(mutex, false) {
         return result;
     }
-    if locked_bits(mutex) == 0 {
+    if claim(mutex) {
         take(mutex, site)
     } else {
         EBUSY as i32
@@ -229,9 +248,10 @@ pub fn unlock_at(mutex: usize, site: SiteId) -> i32 {
 }
 
 fn set_free(mutex: usize, owner: u32) {
-    set_locked(mutex, false);
+    // In this order: a native thread may lock it at once.
     *word(mutex, COUNT) = 0;
     *word(mutex, OWNER) = owner;
+    set_locked(mutex, false);
     object::wake_all(Operation::LockWant, mutex);
 }
 

@@ -7,12 +7,14 @@
 use crate::arch::errno::EINVAL;
 use crate::clock;
 use crate::execution::LostWake;
+use crate::native;
 use crate::oracles::shadow::access;
 use crate::oracles::{heap, race};
 use crate::record;
 use crate::scheduler;
 use crate::thread::Wait;
 use crate::world::{arm, live, take_at_site, world};
+use core::sync::atomic::AtomicU32;
 use raddle_abi::hooks::order;
 use raddle_abi::site::{Operation, SiteId};
 
@@ -27,7 +29,7 @@ macro_rules! interpose {
         $($(#[$doc])*
         #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
         pub unsafe extern "C" fn $name($($argument: $ty),*) -> $result {
-            if !$crate::world::world().live {
+            if !$crate::world::is_controlled() {
                 static REAL: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
                 let real = $crate::interpose::real::resolve(&REAL, concat!(stringify!($name), "\0"));
                 // SAFETY: libc's function of this name has this signature.
@@ -60,6 +62,12 @@ pub fn me() -> u32 {
 pub fn word(object: usize, offset: usize) -> &'static mut u32 {
     // SAFETY: the program passed the object, and every object is at least that large.
     unsafe { &mut *((object + offset) as *mut u32) }
+}
+
+/// The same for words that native threads change too.
+pub fn atomic_word(object: usize, offset: usize) -> &'static AtomicU32 {
+    // SAFETY: as for `word`; nobody holds on to a reference that `word` returns.
+    unsafe { AtomicU32::from_ptr((object + offset) as *mut u32) }
 }
 
 fn is_watched() -> bool {
@@ -121,12 +129,14 @@ pub fn block(wait: Wait) -> bool {
 /// Wakes all who wait for an object that may have become free.
 pub fn wake_all(operation: Operation, object: usize) {
     scheduler::wake_waiters(operation, object, u32::MAX, !0);
+    native::wake_strangers(object);
     world().execution.changed();
 }
 
 /// Wakes up to `count` of those who wait for an event, and remembers if nobody did.
 pub fn notify(object: usize, count: u32, bits: u32, site: SiteId) -> u32 {
     let woken = scheduler::wake_waiters(Operation::FutexWait, object, count, bits);
+    native::wake_strangers(object);
     let execution = &mut world().execution;
     if woken == 0 {
         if execution.lost_wakes.len() >= REMEMBERED {

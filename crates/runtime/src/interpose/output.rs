@@ -4,7 +4,7 @@ use crate::arch::nr;
 use crate::descriptors;
 use crate::shared::shared;
 use crate::syscalls::as_errno;
-use crate::world::world;
+use crate::world::{is_executing, world};
 
 /// Whether output to this descriptor is captured now. The program may have put a file of its
 /// own in the place of stdout.
@@ -30,7 +30,7 @@ pub fn capture_vector(vector: usize, count: usize) -> isize {
 }
 
 fn through(number: usize, arguments: [usize; 6]) -> isize {
-    as_errno(if world().running {
+    as_errno(if is_executing() {
         crate::syscalls::call(number, arguments)
     } else {
         // SAFETY: the program asked for it.

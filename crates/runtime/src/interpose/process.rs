@@ -5,13 +5,13 @@ use crate::arch;
 use crate::host::{self, End};
 use crate::oracles::{crash, deadlock};
 use crate::shared::shared;
-use crate::world::{arm, live, world};
+use crate::world::{arm, is_controlled, is_executing, live, world};
 use core::sync::atomic::AtomicUsize;
 use raddle_abi::control::conditions;
 
 /// The program ends itself: that is the end of the execution.
 pub fn ends(code: i32) -> ! {
-    if !world().live {
+    if !is_controlled() {
         arch::exit_group(code as usize);
     }
     let current = world().execution.current;
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn exit(code: i32) -> ! {
     if live() {
         leave(code);
     }
-    if world().live {
+    if is_controlled() {
         ends(code);
     }
     // SAFETY: libc's contract.
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn _exit(code: i32) -> ! {
 /// libc's `abort`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn abort() -> ! {
-    if world().running {
+    if is_executing() {
         crash::by_abort();
     }
     // SAFETY: libc's contract.
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn fork() -> i32 {
         world.live = false;
         world.running = false;
         arm();
-    } else if world().live {
+    } else if is_controlled() {
         crate::syscalls::watch(true);
     }
     child
@@ -98,9 +98,7 @@ pub unsafe extern "C" fn vfork() -> i32 {
 fn unmask() -> Option<u64> {
     let world = world();
     let current = world.execution.current;
-    world
-        .live
-        .then(|| core::mem::take(&mut world.execution.threads[current].mask))
+    is_controlled().then(|| core::mem::take(&mut world.execution.threads[current].mask))
 }
 
 /// Declares functions that start a process by libc's own, during which system calls are not
@@ -142,7 +140,7 @@ starting! {
 /// libc's `gettid`: each fiber has a number of its own.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn gettid() -> i32 {
-    if world().live {
+    if is_controlled() {
         return crate::syscalls::thread_id() as i32;
     }
     // SAFETY: asks for a number.

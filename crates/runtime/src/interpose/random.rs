@@ -2,7 +2,7 @@
 
 use crate::arch::nr;
 use crate::syscalls::as_errno;
-use crate::world::world;
+use crate::world::{is_controlled, world};
 
 /// Fills the program's buffer.
 pub fn fill(buffer: usize, bytes: usize) -> isize {
@@ -21,7 +21,7 @@ pub fn fill(buffer: usize, bytes: usize) -> isize {
 /// libc's `getrandom`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn getrandom(buffer: usize, bytes: usize, flags: u32) -> isize {
-    if world().live {
+    if is_controlled() {
         return fill(buffer, bytes);
     }
     // SAFETY: the program asked for it.

@@ -8,6 +8,7 @@ use crate::io::{self, Probe, Source};
 use crate::syscalls::{self, as_errno, error};
 use crate::thread::Wait;
 use crate::world::world;
+use core::sync::atomic::Ordering;
 use raddle_abi::site::{Operation, SiteId};
 
 /// Offsets in libc's `sem_t`.
@@ -18,11 +19,14 @@ const MOST: u32 = i32::MAX as u32;
 const CLOCK_REALTIME: i32 = 0;
 
 fn take(semaphore: usize, site: SiteId) -> bool {
-    let value = word(semaphore, VALUE);
-    if *value == 0 {
+    let one_less = |value: u32| value.checked_sub(1);
+    let value = object::atomic_word(semaphore, VALUE);
+    if value
+        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less)
+        .is_err()
+    {
         return false;
     }
-    *value -= 1;
     world().execution.changed();
     object::touch(semaphore, site);
     object::acquire(semaphore);
@@ -49,6 +53,7 @@ fn wait(semaphore: usize, deadline: Deadline) -> i32 {
             object: semaphore,
             deadline: time,
             site,
+            expects: Some(0),
             ..Wait::NONE
         });
         match woken {
@@ -76,7 +81,7 @@ fn post(semaphore: usize) -> i32 {
     }
     object::touch(semaphore, site);
     object::release_too(semaphore);
-    *value += 1;
+    object::atomic_word(semaphore, VALUE).fetch_add(1, Ordering::SeqCst);
     if *word(semaphore, SHARED) != 0 {
         syscalls::wake_other_processes(semaphore);
         io::did_something();

@@ -8,6 +8,7 @@ use crate::arch::errno::{EAGAIN, EINTR, EINVAL, ESRCH};
 use crate::arch::{self, Interrupted, KernelSigaction, nr, signal};
 use crate::delivery::{self, Action, COUNT, bit};
 use crate::global::Global;
+use crate::native;
 use crate::oracles::crash;
 use crate::own;
 use crate::record;
@@ -16,7 +17,7 @@ use crate::snapshot;
 use crate::syscalls::{self, as_errno, error};
 use crate::thread::{State, Wait};
 use crate::timers;
-use crate::world::{live, take_at_site, world};
+use crate::world::{is_controlled, live, take_at_site, world};
 use core::ffi::c_void;
 use raddle_abi::site::Operation;
 
@@ -80,6 +81,10 @@ extern "C" fn on_fatal(number: i32, info: *mut c_void, context: *mut c_void) {
     let (context, address) = unsafe { (Interrupted::new(context), *info.cast::<u64>().add(2)) };
     if number as usize == signal::SIGSEGV && snapshot::heat(address as usize) {
         return;
+    }
+    if native::is_stranger() {
+        // The whole process dies of it, and whoever waits for that says so.
+        return die_of(number as usize);
     }
     record::forget();
     if world().running && handled_by_program(number as usize, info) {
@@ -475,7 +480,7 @@ pub fn alternate_stack(old: usize) -> isize {
 /// libc's `sigaltstack`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn sigaltstack(new: usize, old: usize) -> i32 {
-    if world().live {
+    if is_controlled() {
         return alternate_stack(old) as i32;
     }
     // SAFETY: the program asked for it.

@@ -9,7 +9,7 @@ use crate::record;
 use crate::scheduler::{self, site_key};
 use crate::shared::shared;
 use crate::thread::{State, Thread};
-use crate::world::{live, take_at_site, world};
+use crate::world::{is_controlled, live, take_at_site, world};
 use core::ffi::{c_char, c_void};
 use core::sync::atomic::Ordering;
 use raddle_abi::control::conditions;
@@ -215,8 +215,8 @@ pub unsafe extern "C" fn __cxa_thread_atexit_impl(
     object: usize,
     library: usize,
 ) -> i32 {
-    let world = world();
-    if world.live {
+    if is_controlled() {
+        let world = world();
         let current = world.execution.current;
         world.execution.threads[current]
             .destructors

@@ -13,6 +13,7 @@ use super::places::Place;
 use crate::findings::Record;
 use crate::host::{self, End};
 use crate::locks;
+use crate::native;
 use crate::shared::shared;
 use crate::stack;
 use crate::thread::State;
@@ -96,10 +97,15 @@ fn comes_to_a_new_place() -> bool {
 pub fn check() {
     // A release that is not seen as one must not keep anybody from going on.
     locks::give_up_hope();
+    let is_helped = native::glance();
     let world = world();
     let execution = &mut world.execution;
     let limit = world.orders.max_points;
     let longest = limit.saturating_mul(PATIENCE);
+    if is_helped && execution.point < longest {
+        execution.fair = execution.point >= limit;
+        return;
+    }
     let still = execution.point - execution.progress;
     let is_long = execution.point >= limit;
     let stages = Stages::now();
@@ -128,7 +134,7 @@ pub fn check() {
         .threads
         .iter()
         .any(|thread| thread.state == State::Ready && thread.wait.operation == Operation::Io);
-    if waits_outside || still < stages.livelock {
+    if waits_outside || native::is_early() || still < stages.livelock {
         host::end(End::Cut);
     }
     let round = stages.livelock - stages.judged;
