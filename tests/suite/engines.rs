@@ -12,11 +12,13 @@ fn prediction(run: &Run) -> &PredictionLine {
 }
 
 fn check(engine: &str, test: &str, code: i32) -> Run {
+    check_with(&[], engine, test, code)
+}
+
+fn check_with(options: &[&str], engine: &str, test: &str, code: i32) -> Run {
     let fixture = Fixture::special("engines");
-    fixture.check(
-        &["predict", "--engine", engine, "--tries", "20", test],
-        code,
-    )
+    let usual = ["predict", "--engine", engine, "--tries", "20", test];
+    fixture.check(&[&usual, options].concat(), code)
 }
 
 #[test]
@@ -36,6 +38,10 @@ fn a_lock_that_is_given_up_inside_of_a_block_is_taken() {
     let run = check("lock-pattern", "given_up", 100);
     assert!(prediction(&run).real >= 1);
     assert!(run.findings()[0].title.contains("the stock has changed"));
+    // Where one side takes no lock, there is nothing to take.
+    let run = check_with(&["--profiles", "1"], "lock-pattern", "relaxed", 0);
+    let prediction = prediction(&run);
+    assert_eq!((prediction.predicted, prediction.tries), (0, 0));
 }
 
 #[test]

@@ -3,20 +3,19 @@
 //! A function is one for its type's sets if it stands in an implementation of the type, be it
 //! without a receiver (the paper's own bug is a constructor), of a trait, or the body of an async
 //! function. So it is for the sets of types that its type holds directly, and for the statics of
-//! the module that its type stands in. What the user says besides ([`Overrides`]) comes first. In C, a function is one for the types that it gets
-//! pointers to. Free functions of Rust are none, and neither are closures, tests and entries of
-//! threads.
+//! the module that its type stands in. What the user says besides ([`Overrides`]) comes first. In C, a
+//! function is one for the types that it gets pointers to, and for the statics of its file, unless a
+//! thread begins with it. Free functions of Rust are none, and neither are closures, tests and entries
+//! of threads.
 //!
 //! [`Overrides`]: raddle_trace::overrides::Overrides
 
 use crate::instances::{BaseId, Instances, statics_of};
-use crate::type_names::{Class, array, base, behind_pointers, class, parent};
+use crate::type_names::{Class, array, base, behind_pointers, c_file, class, parent};
 use raddle_trace::event::TraceSite;
 use raddle_trace::program_map::{ProgramMap, TypeInfo};
 use std::collections::{BTreeSet, HashMap};
 
-/// Endings of files in which functions have no implementations to stand in.
-const C_FILES: [&str; 2] = [".c", ".h"];
 /// Wrappers inside of wrappers that are looked through.
 const MAX_DEPTH: u32 = 16;
 
@@ -27,6 +26,8 @@ pub struct Declared {
     pub bases: Vec<BaseId>,
     /// Whether it is also one for the types that it gets pointers to.
     pub by_arguments: bool,
+    /// Whether it is a function of C, which is no unit if a thread begins with it.
+    pub is_c: bool,
 }
 
 /// Looks functions up in a program's map.
@@ -62,13 +63,14 @@ impl<'a> Declarations<'a> {
             return Declared {
                 bases: vec![instances.base(&statics)],
                 by_arguments: true,
+                is_c: false,
             };
         }
-        let is_c = C_FILES.iter().any(|ending| site.file.ends_with(ending));
-        if is_c {
+        if let Some(file) = c_file(&site.file) {
             return Declared {
-                bases: Vec::new(),
+                bases: vec![instances.base(&statics_of(file))],
                 by_arguments: true,
+                is_c: true,
             };
         }
         let Some(owner) = self.owner(&site.function) else {
@@ -82,6 +84,7 @@ impl<'a> Declarations<'a> {
         Declared {
             bases,
             by_arguments: false,
+            is_c: false,
         }
     }
 
@@ -178,6 +181,7 @@ mod tests {
         expected.sort_unstable();
         assert_eq!(declared.bases, expected, "{function}");
         assert_eq!(declared.by_arguments, file.ends_with(".c"));
+        assert_eq!(declared.is_c, declared.by_arguments);
     }
 
     #[test]
@@ -189,6 +193,11 @@ mod tests {
         check("<a::Inner as a::Trait>::go", "src/lib.rs", &inner);
         let table = ["a::Table", "a::Inner", "a::Deep", "static a"];
         check("a::Table::get", "src/lib.rs", &table);
+    }
+
+    #[test]
+    fn functions_of_c_are_units_for_the_statics_of_their_file() {
+        check("step", "src/main.c", &["static main.c"]);
     }
 
     #[test]
@@ -219,6 +228,5 @@ mod tests {
         check("a::free", "src/lib.rs", &[]);
         check("a::Outer::new::{closure}", "src/lib.rs", &[]);
         check("b::unknown", "src/lib.rs", &[]);
-        check("step", "main.c", &[]);
     }
 }

@@ -1,6 +1,7 @@
 //! Relaxed happens-before: program order, and what one thread tells another on purpose.
 //!
-//! The paper's section 4.1.1. Edges come from starts and joins of threads, from wake-ups to
+//! The paper's section 4.1.1. Edges come from starts and joins of threads, from the ends of threads
+//! to those of their scopes ([`crate::scopes`]), from wake-ups to
 //! those who wait for them, and from items of channels. Memory accesses and the release of a
 //! lock order nothing: the order in which they happened is what a prediction changes.
 //!
@@ -12,8 +13,9 @@
 //! A wait while a lock is wanted is part of acquiring the lock, and orders nothing. A barrier
 //! orders the last one to arrive before the others, and not each before each.
 
-use raddle_trace::event::{Action, Event, Location, LockStep, Message, ThreadId};
-use std::collections::HashMap;
+use crate::scopes::{Role, Roles};
+use raddle_trace::event::{Action, Event, Location, LockStep, Message, ThreadId, Trace};
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// Number of a segment, over all threads in the order of their beginnings.
@@ -50,6 +52,11 @@ pub struct HappensBefore {
     sent: HashMap<Message, Clock>,
     /// Threads that wait, by place.
     waiting: HashMap<Location, Vec<ThreadId>>,
+    roles: Roles,
+    /// Who started a thread.
+    parents: HashMap<ThreadId, ThreadId>,
+    /// Threads that have done what they were started for, and what they know.
+    ended: BTreeMap<ThreadId, Clock>,
 }
 
 /// What an event means for the thread that it is of.
@@ -63,9 +70,12 @@ pub struct Step {
 }
 
 impl HappensBefore {
-    /// Nothing has happened.
-    pub fn new() -> Self {
-        Self::default()
+    /// Of a trace of which nothing has been read.
+    pub fn new(trace: &Trace) -> Self {
+        Self {
+            roles: Roles::new(trace),
+            ..Self::default()
+        }
     }
 
     /// Takes the next event of the trace.
@@ -85,12 +95,18 @@ impl HappensBefore {
                 self.waiting.entry(*place).or_default().push(thread);
                 waits = true;
             }
+            Action::Access { .. } if self.roles.of(event.site) == Some(Role::Joins) => {
+                waits = self.leave_scope(thread);
+            }
             _ => {}
         }
         let segment = self.state(thread).segment;
         match &event.action {
             Action::Send(Message::Wake(place)) => self.wake(thread, *place),
             Action::Send(message) => {
+                if let Message::Start(started) = message {
+                    self.parents.insert(*started, thread);
+                }
                 let clock = self.tell(thread);
                 self.sent.insert(*message, clock);
             }
@@ -98,6 +114,10 @@ impl HappensBefore {
                 self.state(thread).wants_lock = *step == LockStep::Want;
             }
             Action::Enter { .. } | Action::Leave { .. } => self.state(thread).wants_lock = false,
+            Action::Access { .. } if self.roles.of(event.site) == Some(Role::Ends) => {
+                let clock = self.tell(thread);
+                self.ended.insert(thread, clock);
+            }
             _ => {}
         }
         Step { segment, waits }
@@ -212,6 +232,31 @@ impl HappensBefore {
         self.waiting.insert(place, waiting);
     }
 
+    /// The thread has heard from all that it has started, and that have ended; whether there were any.
+    fn leave_scope(&mut self, thread: ThreadId) -> bool {
+        let ended = std::mem::take(&mut self.ended);
+        let (joined, others) = ended
+            .into_iter()
+            .partition(|(ended, _)| self.is_descendant(*ended, thread));
+        self.ended = others;
+        for clock in BTreeMap::values(&joined) {
+            self.hear(thread, clock);
+        }
+        !joined.is_empty()
+    }
+
+    fn is_descendant(&self, thread: ThreadId, of: ThreadId) -> bool {
+        let mut next = Some(thread);
+        // A damaged trace may have a thread that started itself.
+        for _ in 0..=self.parents.len() {
+            next = next.and_then(|thread| self.parents.get(&thread).copied());
+            if next == Some(of) {
+                return true;
+            }
+        }
+        false
+    }
+
     fn hear_wakes(&mut self, thread: ThreadId) {
         let state = self.state(thread);
         if let Some(place) = state.waits_at.take() {
@@ -252,7 +297,7 @@ mod tests {
             .map(|line| line.trim().to_owned() + "\n")
             .collect();
         let trace = text::parse(&text).unwrap();
-        let mut order = HappensBefore::new();
+        let mut order = HappensBefore::new(&trace);
         let steps: Vec<_> = trace
             .events
             .iter()
@@ -283,6 +328,28 @@ mod tests {
              access kind read",
             "0<3 0<4 0<5 1<3 1<4 1<5 3<7 3<8 4<7 4<8 5<7 5<8",
         );
+    }
+
+    #[test]
+    fn a_scope_joins_what_was_started_in_it_also_without_a_wait() {
+        let scope = |left: &str, ended: &str| {
+            format!(
+                "site key 1 function \"std::thread::scoped::{left}\"
+                 site key 2 function \"<std::thread::lifecycle::Packet as core::ops::drop::Drop>::{ended}\"
+                 send-start other 1
+                 receive-start thread 1 other 1
+                 access thread 1 kind write
+                 access thread 1 kind read site 2
+                 access kind read site 1
+                 access kind read"
+            )
+        };
+        check(
+            &scope("scope", "drop"),
+            "0<1 0<2 0<3 1<4 1<5 2<4 2<5 3<4 3<5",
+        );
+        check(&scope("other", "drop"), "0<1 0<2 0<3");
+        check(&scope("scope", "other"), "0<1 0<2 0<3");
     }
 
     #[test]
@@ -341,10 +408,10 @@ mod tests {
 
     #[test]
     fn whoever_waits_gives_itself_up() {
-        let mut order = HappensBefore::new();
         let text = "raddle trace 2\nthread\nthread parent 1\nstatic path \"S\"\nwait\nreceive-start\n\
                     receive-end other 1\nlock step want\nwait\nend\n";
         let trace = text::parse(text).unwrap();
+        let mut order = HappensBefore::new(&trace);
         let waits: Vec<_> = trace
             .events
             .iter()

@@ -2,11 +2,11 @@
 //!
 //! Instances are known by the pointers that functions got ([`Action::Typed`]). A heap block or a
 //! static has its types all the time; the frames of a stack have those that were seen last. The
-//! statics of one module that no type explains form one set, in pieces as they were accessed.
+//! statics of one module, or of one file of C, that no type explains form one set, in pieces as they
+//! were accessed.
 //!
 //! Limits: a block that no function got a pointer to is in no set, and what is owned through a
-//! pointer is a set of its own where its type is known, and in none where it is not. Statics of C
-//! do not tell their file, so all of them form one set.
+//! pointer is a set of its own where its type is known, and in none where it is not.
 //!
 //! [`Action::Typed`]: raddle_trace::event::Action::Typed
 
@@ -97,7 +97,7 @@ pub struct Instances<'a> {
     base_ids: HashMap<String, BaseId>,
 }
 
-/// The name of what functions of a module's types are declared on for its statics.
+/// The name of what functions of a module's types, or of a file of C, are declared on for its statics.
 pub fn statics_of(module: &str) -> String {
     format!("static {module}")
 }
@@ -192,15 +192,21 @@ impl<'a> Instances<'a> {
         self.objects[object.0 as usize].rows = rows;
     }
 
-    /// A static that no type explains, taken apart at these offsets.
-    pub fn add_static(&mut self, object: ObjectId, borders: &BTreeSet<u64>, locks: &HashSet<u64>) {
+    /// A static that no type explains, taken apart at these offsets; of a file, if it is of C.
+    pub fn add_static(
+        &mut self,
+        object: ObjectId,
+        file: Option<&str>,
+        borders: &BTreeSet<u64>,
+        locks: &HashSet<u64>,
+    ) {
         let Some(ObjectName::Static { path }) = self.trace.objects.get(object.0 as usize) else {
             return;
         };
         if is_foreign_static(path) {
             return;
         }
-        let name = statics_of(parent(path));
+        let name = statics_of(file.unwrap_or(parent(path)));
         let set = self.set(None, &name.into());
         let mut rows = std::mem::take(&mut self.objects[object.0 as usize].rows);
         let known: Vec<_> = rows.iter().map(|row| (row.start, row.end)).collect();
@@ -411,7 +417,7 @@ mod tests {
         let mut instances = Instances::new(&trace, &map);
         for object in 0..3 {
             let borders = BTreeSet::from([0, 4, 8, 16]);
-            instances.add_static(ObjectId(object), &borders, &HashSet::from([0]));
+            instances.add_static(ObjectId(object), None, &borders, &HashSet::from([0]));
         }
         assert_eq!(found(&instances, at(0, 0), 16), "static a+4 static a+8");
         assert_eq!(found(&instances, at(1, 9), 1), "static a+8");

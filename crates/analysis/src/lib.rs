@@ -11,6 +11,7 @@
 pub mod declared;
 pub mod happens_before;
 pub mod instances;
+pub mod learning;
 pub mod leaves;
 pub mod lock_order;
 pub mod lock_pattern;
@@ -22,6 +23,7 @@ pub mod plan;
 pub mod predict;
 pub mod projection;
 pub mod race;
+pub mod scopes;
 pub mod severity;
 pub mod signatures;
 pub mod synchronised;

@@ -78,7 +78,7 @@ impl<'a> Search<'a> {
     fn read(trace: &'a Trace) -> Self {
         let mut search = Self {
             trace,
-            order: HappensBefore::new(),
+            order: HappensBefore::new(trace),
             locks: Locks::new(),
             edges: BTreeMap::new(),
             seen: BTreeSet::new(),

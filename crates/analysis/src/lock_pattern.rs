@@ -57,7 +57,7 @@ struct Twice {
 
 /// Predicts from one trace.
 pub fn predict(trace: &Trace) -> Vec<Broken> {
-    let mut order = HappensBefore::new();
+    let mut order = HappensBefore::new(trace);
     let mut locks = Locks::new();
     let mut taken: BTreeMap<LockId, Vec<Taken>> = BTreeMap::new();
     let mut twice: BTreeMap<LockId, Vec<Twice>> = BTreeMap::new();

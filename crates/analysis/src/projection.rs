@@ -12,14 +12,13 @@
 use crate::declared::{Declarations, Declared};
 use crate::happens_before::{HappensBefore, SegmentId};
 use crate::instances::{BaseId, Instances, PlaceId, SetId};
+use crate::learning::{learn_sharing, learn_types};
 use crate::locks::{Held, Holding, Locks};
 use crate::type_names::base;
 use crate::units::{Ended, Units};
-use raddle_trace::event::{
-    Access, Action, Event, Location, ObjectId, ObjectName, SiteIndex, ThreadId, Trace,
-};
+use raddle_trace::event::{Access, Action, Event, Location, SiteIndex, ThreadId, Trace};
 use raddle_trace::program_map::ProgramMap;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Accesses of one unit to one set that are kept while it is open.
 const MAX_OPEN: usize = 2048;
@@ -144,7 +143,7 @@ fn project_within<'a>(
         declared: HashMap::new(),
         bases: HashMap::new(),
         units: Units::new(trace.threads.len()),
-        order: HappensBefore::new(),
+        order: HappensBefore::new(trace),
         locks: Locks::new(),
         instances: shared.instances,
         is_relevant: shared.is_relevant,
@@ -159,91 +158,6 @@ fn project_within<'a>(
         projection.read(event, at as u32);
     }
     projection.finish()
-}
-
-/// The first pass: types of what is not reused, and the borders inside of statics.
-fn learn_types<'a>(trace: &'a Trace, map: &'a ProgramMap) -> Instances<'a> {
-    let mut instances = Instances::new(trace, map);
-    let mut borders: HashMap<u32, BTreeSet<u64>> = HashMap::new();
-    let mut locks: HashMap<u32, HashSet<u64>> = HashMap::new();
-    for event in &trace.events {
-        match &event.action {
-            Action::Typed {
-                location,
-                type_index,
-            } if !instances.is_reused(location.object) => instances.add(*location, *type_index),
-            Action::Access { location, size, .. } => {
-                let object = location.object.0;
-                if let Some(ObjectName::Static { .. }) = trace.objects.get(object as usize) {
-                    let borders = borders.entry(object).or_default();
-                    let end = location.offset.saturating_add((*size).max(1).into());
-                    borders.extend([location.offset, end]);
-                }
-            }
-            Action::Lock { lock, .. } => {
-                locks.entry(lock.object.0).or_default().insert(lock.offset);
-            }
-            _ => {}
-        }
-    }
-    let mut statics: Vec<_> = borders.into_iter().collect();
-    statics.sort_unstable_by_key(|(object, _)| *object);
-    let none = HashSet::new();
-    for (object, borders) in statics {
-        let locks = locks.get(&object).unwrap_or(&none);
-        instances.add_static(ObjectId(object), &borders, locks);
-    }
-    instances
-}
-
-struct Shared<'a> {
-    instances: Instances<'a>,
-    /// By place: whether two threads touch it and one writes it.
-    is_relevant: Vec<bool>,
-}
-
-/// Who has touched a place.
-#[derive(Clone, Copy, Default)]
-struct Touched {
-    by: Option<ThreadId>,
-    by_others: bool,
-    written: bool,
-}
-
-/// The second pass: which places are shared and written.
-fn learn_sharing<'a>(trace: &'a Trace, mut instances: Instances<'a>) -> Shared<'a> {
-    let mut touched: Vec<Touched> = vec![Touched::default(); instances.place_count()];
-    for event in &trace.events {
-        match &event.action {
-            Action::Typed {
-                location,
-                type_index,
-            } if instances.is_reused(location.object) => {
-                instances.add(*location, *type_index);
-                touched.resize(instances.place_count(), Touched::default());
-            }
-            Action::Access {
-                access,
-                location,
-                size,
-                ..
-            } => instances.places_at(*location, *size, |place| {
-                let touched = &mut touched[place.0 as usize];
-                touched.by_others |= touched.by.is_some_and(|by| by != event.thread);
-                touched.by.get_or_insert(event.thread);
-                touched.written |= access.writes();
-            }),
-            _ => {}
-        }
-    }
-    let is_relevant = touched
-        .iter()
-        .map(|touched| touched.by_others && touched.written)
-        .collect();
-    Shared {
-        instances,
-        is_relevant,
-    }
 }
 
 struct Projection<'a, F> {

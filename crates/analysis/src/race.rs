@@ -65,7 +65,7 @@ struct Word {
 /// Predicts from one trace.
 pub fn predict(trace: &Trace) -> Vec<Race> {
     let shared = shared_words(trace);
-    let mut order = HappensBefore::new();
+    let mut order = HappensBefore::new(trace);
     let mut locks = Locks::new();
     let mut known: HashMap<(u32, u64), Vec<Known>> = HashMap::new();
     let mut kinds = HashSet::new();

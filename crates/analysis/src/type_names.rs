@@ -70,6 +70,9 @@ const WRAPPERS: &[&str] = &[
     "crossbeam_utils::cache_padded::",
 ];
 
+/// Endings of files in which functions have no implementations to stand in.
+const C_FILES: [&str; 2] = [".c", ".h"];
+
 /// What a type is.
 pub fn class(name: &str) -> Class {
     if begins_with(name, LEFT_OUT) {
@@ -146,6 +149,13 @@ pub fn behind_pointers(name: &str) -> &str {
             None => return name,
         }
     }
+}
+
+/// The name of a file of C, which has no modules, without its directories.
+pub fn c_file(path: &str) -> Option<&str> {
+    let is_c = C_FILES.iter().any(|ending| path.ends_with(ending));
+    let name = path.rsplit('/').next();
+    name.filter(|_| is_c)
 }
 
 /// The path that something stands in: `a::b` for `a::b::C`.

@@ -91,13 +91,14 @@ impl<W> Units<W> {
     ) {
         let stack = self.stack(thread);
         let depth = stack.frames.len();
+        let is_entry = declared.is_c && depth == 0;
         stack.frames.push(Frame {
             function,
             outside: stack.context,
-            by_arguments: declared.by_arguments,
+            by_arguments: declared.by_arguments && !is_entry,
         });
         stack.context = mix(stack.context ^ key);
-        for base in &declared.bases {
+        for base in declared.bases.iter().filter(|_| !is_entry) {
             stack.open_unit(*base, function, depth, at);
         }
     }

@@ -1,15 +1,15 @@
 //! Violations of atomic sets that are predicted and made to happen: AssetFuzzer's phase II.
 //!
 //! For each potential violation directed plans are tried, in turn on the very accesses that were
-//! recorded and on any at the same sites. A violation is real if the whole order was realised
-//! *and* the independent monitor sees the same pattern, between the same functions, in a
-//! recording of that execution. Deadlocks that the order of locks lets predict are tried after
+//! recorded and on any at the same sites. A violation is real if the whole order was realised, or the
+//! program failed on the way, *and* the independent monitor sees the same pattern, between the same
+//! functions, in a recording of that execution. Deadlocks that the order of locks lets predict are tried after
 //! that.
 //!
 //! Locks and relaxed happens-before do not know that a thread goes another way when it reads
 //! something else, so much of what is predicted no schedule can show. What the first few tries do not
-//! show is set aside until everything has been tried, and left alone if another prediction of the
-//! same kind (pattern, set and functions) has become real by then.
+//! show, and what atomics order otherwise, is set aside until everything else has been tried, and left
+//! alone if another prediction of the same kind (pattern, set and functions) has become real by then.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) struct Violations {
     seen: HashSet<Key>,
     /// Those that have not been tried.
     waiting: VecDeque<Candidate>,
-    /// Those that did not show in their first tries.
+    /// Those that are not likely to be possible, and those that did not show in their first tries.
     aside: VecDeque<Candidate>,
     /// What has become real.
     real: HashSet<Kind>,
@@ -134,20 +134,23 @@ pub(super) fn profile(
     for violation in predicted.violations {
         if violations.seen.insert(key(&violation, &trace)) {
             hunt.predicted += 1;
-            violations.waiting.push_back(Candidate {
+            // What atomics order is less likely to be possible.
+            let queue = match violation.is_ordered {
+                true => &mut violations.aside,
+                false => &mut violations.waiting,
+            };
+            queue.push_back(Candidate {
                 violation,
                 trace: Arc::clone(&trace),
                 tried: 0,
             });
         }
     }
-    // What atomics order is less likely to be possible, and what is atomic all through may well be
-    // meant so.
-    let candidates = violations.waiting.make_contiguous();
-    candidates.sort_by_key(|candidate| {
-        let violation = &candidate.violation;
-        (violation.is_ordered, violation.is_atomic)
-    });
+    // What is atomic all through may well be meant so.
+    for queue in [&mut violations.waiting, &mut violations.aside] {
+        let candidates = queue.make_contiguous();
+        candidates.sort_by_key(|candidate| candidate.violation.is_atomic);
+    }
     Ok(())
 }
 
@@ -183,7 +186,7 @@ pub(super) fn confirm(
         let outcome = test.plan(&request)?;
         test.course.tally.explored += outcome.executions;
         test.course.hunt.monitored.tries += 1;
-        let is_told = outcome.realised > 0
+        let is_told = pursuit::is_remarkable(&outcome)
             && real::show(
                 test, map, &candidate, &request, &outcome, prediction, !is_real,
             );

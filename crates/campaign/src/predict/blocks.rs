@@ -2,7 +2,7 @@
 //! (Park, Sen, FSE 2008), one of the systems that prediction of violations is compared with.
 //!
 //! It has a number of executions in all, which the blocks share in turn; where there is no such
-//! block, schedules are random.
+//! block, there is nothing to do for it. What it cannot show are bugs of which one side takes no lock.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use raddle_trace::event::Trace;
 use raddle_trace::runner::Outcome;
 
 use super::pursuit::{self, Pool, Quarry};
-use super::{Hunt, Prediction, key_of, program_map, random, words};
+use super::{Hunt, Prediction, key_of, program_map, words};
 use crate::test_run::{Ended, TestRun};
 
 impl Quarry for Broken {
@@ -47,11 +47,9 @@ pub(super) fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> 
     let map = program_map(test)?;
     pursuit::profile::<Broken>(test, &map, prediction)?;
     let blocks: Vec<_> = test.course.hunt.blocks.waiting.iter().cloned().collect();
-    if blocks.is_empty() {
-        return random::run(test, prediction);
-    }
     let mut is_shown = vec![false; blocks.len()];
-    while test.course.hunt.monitored.tries < prediction.tries && !test.allowance.is_over() {
+    let is_enough = |hunt: &Hunt| blocks.is_empty() || hunt.monitored.tries >= prediction.tries;
+    while !is_enough(&test.course.hunt) && !test.allowance.is_over() {
         let attempt = test.course.hunt.monitored.tries;
         let index = attempt as usize % blocks.len();
         let round = attempt / blocks.len() as u64;
@@ -69,7 +67,7 @@ pub(super) fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> 
     let shown = is_shown.iter().filter(|is_shown| **is_shown).count();
     hunt.blocks.shown = hunt.blocks.shown.max(shown);
     (hunt.predicted, hunt.real) = (hunt.blocks.predicted, hunt.blocks.shown);
-    if hunt.monitored.tries >= prediction.tries {
+    if is_enough(hunt) {
         test.course.is_searched = true;
         let note = words::blocks(&test.course.hunt);
         test.session.note(test.target, note);

@@ -8,7 +8,7 @@ use raddle_trace::event::Trace;
 use raddle_trace::program_map::ProgramMap;
 use raddle_trace::runner::{Outcome, PlanRequest};
 
-use super::{Hunt, Prediction, SAME_IN, record_next, recorded, seen};
+use super::{ANY_IN, Hunt, Prediction, record_next, recorded, seen};
 use crate::test_run::{Ended, TestRun};
 
 /// Something that a directed execution may show.
@@ -138,10 +138,16 @@ fn pursue<Q: Quarry>(
 
 /// Which events a try is about: those that were recorded, or any.
 pub(super) const fn aim(attempt: u64) -> Aim {
-    match attempt % SAME_IN {
-        0 => Aim::Same,
-        _ => Aim::Any,
+    match attempt % ANY_IN {
+        1 => Aim::Any,
+        _ => Aim::Same,
     }
+}
+
+/// Whether the monitor should look at an execution: the order was realised, or the program failed, perhaps
+/// before it came to the end of the order.
+pub(super) fn is_remarkable(outcome: &Outcome) -> bool {
+    outcome.realised > 0 || !outcome.findings.is_empty()
 }
 
 /// A plan of one execution that follows an order.
@@ -156,7 +162,7 @@ pub(super) fn request(test: &TestRun<'_>, order: Order, attempt: u64) -> PlanReq
     }
 }
 
-/// Runs one execution that follows an order. If it did so to the end, the monitor looks at it.
+/// Runs one execution that follows an order. If it did so to the end, or failed on the way, the monitor looks at it.
 pub(super) fn directed(
     test: &mut TestRun<'_>,
     map: &ProgramMap,
@@ -168,7 +174,7 @@ pub(super) fn directed(
     test.sighted(&outcome.findings, &request);
     test.course.tally.explored += outcome.executions;
     test.course.hunt.monitored.tries += 1;
-    if outcome.realised > 0
+    if is_remarkable(&outcome)
         && let Some(trace) = recorded(test, &request)
     {
         let execution = test.course.tally.explored;

@@ -16,7 +16,7 @@ use raddle_trace::runner::{Outcome, PlanRequest};
 
 use super::asset::Candidate;
 use super::severity::{self, Judgement};
-use super::{Prediction, seen, site_key, words};
+use super::{Prediction, named, seen, site_key, words};
 use crate::evidence::Evidence;
 use crate::explain::{Monitored, outcome_in_words, short};
 use crate::test_run::TestRun;
@@ -24,7 +24,7 @@ use crate::test_run::TestRun;
 /// What violations are told apart by when they are reported: the set, and the keys of both functions.
 pub(super) type Kind = (String, Vec<u64>);
 
-/// Looks at an execution in which the order of a potential violation was realised. True if the
+/// Looks at an execution in which the order of a potential violation was realised, or that failed. True if the
 /// violation happened; then the execution's findings are taken up too.
 pub(super) fn show(
     test: &mut TestRun<'_>,
@@ -43,20 +43,27 @@ pub(super) fn show(
     let Some(execution) = test.try_out(&recorded) else {
         return false;
     };
-    let recording = execution.recording.as_ref();
-    let monitored = recording.and_then(|recording| test.explainer().monitored(recording));
-    let Some(monitored) = monitored else {
+    let Some(recording) = &execution.recording else {
+        return false;
+    };
+    let Some(trace) = named(test, recording) else {
         return false;
     };
     let number = test.course.tally.explored;
-    seen::look_at_try(test, &monitored.trace, map, number);
-    let Some(observed) = find(&monitored, candidate) else {
+    let observed = seen::look_at_try(test, &trace, map, number);
+    if find(&observed, &trace, candidate).is_none() {
         return false;
-    };
+    }
     if !is_first {
         test.sighted(&outcome.findings, request);
         return true;
     }
+    let Some(monitored) = test.explainer().monitored(recording) else {
+        return false;
+    };
+    let Some(observed) = find(&monitored.observed, &monitored.trace, candidate) else {
+        return false;
+    };
     let case = Case {
         map,
         candidate,
@@ -71,14 +78,14 @@ pub(super) fn show(
 
 /// The violation as the monitor sees it: the same pattern, on a set of the same type, between the
 /// same functions.
-fn find<'a>(monitored: &'a Monitored, candidate: &Candidate) -> Option<&'a Observed> {
+fn find<'a>(all: &'a [Observed], trace: &Trace, candidate: &Candidate) -> Option<&'a Observed> {
     let violation = &candidate.violation;
     let expected = [violation.u.function, violation.v.function]
         .map(|function| site_key(&candidate.trace, function));
-    monitored.observed.iter().find(|observed| {
+    all.iter().find(|observed| {
         observed.pattern == violation.pattern.number
             && observed.set == violation.set
-            && functions(observed, &monitored.trace) == expected
+            && functions(observed, trace) == expected
     })
 }
 

@@ -68,6 +68,9 @@ pub(super) fn races(hunt: &Hunt) -> String {
 /// What came of blocks that may be broken.
 pub(super) fn blocks(hunt: &Hunt) -> String {
     let predicted = counted(hunt.predicted, "block", "blocks");
+    if hunt.predicted == 0 {
+        return format!("{predicted} predicted to give a lock up and acquire it again");
+    }
     format!(
         "{predicted} predicted to give a lock up and acquire it again, {} broken by another thread",
         hunt.real
