@@ -34,7 +34,11 @@ pub const OUTPUT_SIZE: usize = 1 << 20;
 /// Offset of what the strategy has learnt, in words that it alone understands.
 pub const EXPERIENCE_OFFSET: usize = OUTPUT_OFFSET + OUTPUT_SIZE;
 /// Words for that.
-pub const EXPERIENCE_WORDS: usize = (EVENTS_OFFSET - EXPERIENCE_OFFSET) / size_of::<u64>();
+pub const EXPERIENCE_WORDS: usize = (MARKS_OFFSET - EXPERIENCE_OFFSET) / size_of::<u64>();
+/// Offset of the marks of a plan that asks for them, records of [`crate::mark`].
+pub const MARKS_OFFSET: usize = 192 << 20;
+/// Bytes for marks.
+pub const MARKS_SIZE: usize = EVENTS_OFFSET - MARKS_OFFSET;
 /// Offset of recorded events.
 pub const EVENTS_OFFSET: usize = 256 << 20;
 /// Bytes for events.
@@ -139,6 +143,8 @@ pub struct Control {
     /// to take in what one of an earlier worker has learnt; by the worker at the end of a plan
     /// that asks for it, 0 if they do not fit.
     pub experience: AtomicU64,
+    /// Bytes used of the marks area.
+    pub marks: AtomicU32,
 }
 
 /// Values of [`Control::searched`]; any other is 1 + the number of preemptions up to which

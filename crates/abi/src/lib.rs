@@ -14,6 +14,7 @@ pub mod control;
 pub mod env;
 pub mod finding;
 pub mod hooks;
+pub mod mark;
 pub mod plan;
 pub mod record;
 pub mod site;

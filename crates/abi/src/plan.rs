@@ -3,8 +3,8 @@
 
 /// Header of a plan, at [`crate::control::PLAN_OFFSET`]. Behind it follow, without gaps,
 /// `thread_anchors` × [`ThreadAnchor`], `switches` × [`Switch`], `racy` × `u64` (site keys of
-/// plain accesses that are scheduling points), `events` × [`EventAnchor`], `rules` × [`Rule`].
-/// The sites of events are scheduling points too.
+/// plain accesses that are scheduling points), `events` × [`EventAnchor`], `rules` × [`Rule`],
+/// and `input` bytes that the program may ask for. The sites of events are scheduling points too.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -42,6 +42,11 @@ pub struct Plan {
     pub events: u32,
     /// Number of [`Rule`]s that follow.
     pub rules: u32,
+    /// Bytes of input that follow, for a program that asks for it (see [`crate::mark`]).
+    pub input: u32,
+    /// 1 to keep the marks of every execution (see [`crate::mark`]), and to tell every finding
+    /// anew that an earlier plan has shown: with another input it means something else.
+    pub marks: u32,
 }
 
 /// Bits of [`Plan::oracles`]. Panic, crash and deadlock are always watched.

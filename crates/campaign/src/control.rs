@@ -13,8 +13,8 @@ use std::time::Duration;
 use raddle_abi::ABI_VERSION;
 use raddle_abi::control::{
     CONTROL_MAGIC, CONTROL_SIZE, Control, DECISIONS_CAPACITY, DECISIONS_OFFSET, EVENTS_OFFSET,
-    EVENTS_SIZE, EXPERIENCE_OFFSET, EXPERIENCE_WORDS, FINDINGS_OFFSET, FINDINGS_SIZE,
-    OUTPUT_OFFSET, OUTPUT_SIZE, PLAN_OFFSET, PLAN_SIZE, STACKS_OFFSET, STACKS_SIZE,
+    EVENTS_SIZE, EXPERIENCE_OFFSET, EXPERIENCE_WORDS, FINDINGS_OFFSET, FINDINGS_SIZE, MARKS_OFFSET,
+    MARKS_SIZE, OUTPUT_OFFSET, OUTPUT_SIZE, PLAN_OFFSET, PLAN_SIZE, STACKS_OFFSET, STACKS_SIZE,
 };
 use raddle_abi::plan::{Carrier, Decision};
 use raddle_abi::record::RawEvent;
@@ -99,6 +99,7 @@ impl SharedMemory {
             &header.stacks,
             &header.record_overflow,
             &header.diverged,
+            &header.marks,
         ] {
             counter.store(0, Ordering::Relaxed);
         }
@@ -170,6 +171,12 @@ impl SharedMemory {
     pub fn output(&self) -> Vec<u8> {
         let len = self.header().output.load(Ordering::Acquire) as usize;
         self.copy(OUTPUT_OFFSET, len.min(OUTPUT_SIZE))
+    }
+
+    /// Bytes of all complete marks.
+    pub fn marks(&self) -> Vec<u8> {
+        let len = self.header().marks.load(Ordering::Acquire) as usize;
+        self.copy(MARKS_OFFSET, len.min(MARKS_SIZE))
     }
 
     /// Bytes of the recorded events.

@@ -38,6 +38,7 @@ mod target;
 mod test_run;
 mod verdict;
 mod watch;
+mod with_runner;
 mod wording;
 mod worker;
 
@@ -54,3 +55,4 @@ pub use replay::{Replay, Stored, find_stored, replay};
 pub use store::Store;
 pub use summary::Summary;
 pub use target::{Target, TargetKind};
+pub use with_runner::with_runner;

@@ -352,6 +352,7 @@ fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
         stray_panics: after.stray_panics.saturating_sub(before.stray_panics),
         syscalls: decode::syscalls(&syscalls),
         died: None,
+        marks: decode::marks(&memory.marks()),
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use raddle_campaign::Engine;
+use raddle_generate::select::Guidance;
 
 use crate::cargo_flags::CargoFlags;
 use crate::settings::{OutputOptions, RunOptions};
@@ -30,6 +31,9 @@ pub(crate) enum Command {
     Test(TestCommand),
     /// Predict violations of atomic sets from a few executions, and make them real
     Predict(PredictCommand),
+    /// Write and run concurrent tests for a type, from its name alone
+    #[command(hide = true)]
+    Generate(GenerateCommand),
     /// List the tests that `test` would run
     List(ListCommand),
     /// Run the execution of a finding again
@@ -121,6 +125,54 @@ pub(crate) struct PredictCommand {
     pub strict: bool,
     #[command(flatten)]
     pub test: TestCommand,
+}
+
+/// `generate`.
+#[derive(Args, Debug)]
+pub(crate) struct GenerateCommand {
+    /// The type, like my_crate::Pool or "dashmap::DashMap<u32, u32>"; parameters left open are u32
+    #[arg(value_name = "TYPE")]
+    pub subject: String,
+    /// Show what can be called, and what cannot and why; run nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Take the type from this package of the registry, which is downloaded, built and run
+    #[arg(long = "crate", value_name = "NAME@VERSION")]
+    pub package: Option<String>,
+    /// What decides which methods to call next
+    #[arg(long, value_name = "GUIDANCE", default_value = "pairs", value_parser = guidances())]
+    pub guidance: Guidance,
+    /// Threads of a test
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=8))]
+    pub threads: u8,
+    /// Schedules under which each test is run
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub schedules: u64,
+    /// Call only these operations, as `--list` names them
+    #[arg(long, value_name = "NAME")]
+    pub op: Vec<String>,
+    /// Do not call these operations
+    #[arg(long, value_name = "NAME")]
+    pub skip: Vec<String>,
+    #[command(flatten)]
+    pub run: RunOptions,
+    #[command(flatten)]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub cargo: CargoFlags,
+}
+
+/// Values of `--guidance`.
+fn guidances() -> impl TypedValueParser<Value = Guidance> {
+    let names = Guidance::ALL
+        .iter()
+        .map(|(name, _)| PossibleValue::new(*name));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let found = Guidance::ALL.iter().find(|(known, _)| *known == name);
+        found
+            .map(|(_, guidance)| *guidance)
+            .ok_or("there is no such guidance")
+    })
 }
 
 /// Values of `--engine`.

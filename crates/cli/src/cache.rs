@@ -100,7 +100,7 @@ impl Cache {
 }
 
 /// The cache of all versions.
-fn root() -> Result<PathBuf, Failure> {
+pub(crate) fn root() -> Result<PathBuf, Failure> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let directory = variable(VARIABLE)
         .map(PathBuf::from)

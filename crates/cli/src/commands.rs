@@ -2,6 +2,7 @@
 
 mod compiler;
 mod doctor;
+mod generate;
 mod keep;
 mod list;
 mod predict;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Cxx(command) => return compiler::run(Language::Cxx, command),
         Command::Test(command) => test::run(command),
         Command::Predict(command) => predict::run(command),
+        Command::Generate(command) => generate::run(command),
         Command::List(command) => list::run(command),
         Command::Replay(command) => replay::run(command),
         Command::Keep(command) => keep::run(&command),

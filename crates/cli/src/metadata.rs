@@ -26,6 +26,26 @@ pub(crate) struct Metadata {
     pub workspace_members: Vec<String>,
     /// All packages, dependencies included.
     pub packages: Vec<Package>,
+    /// How they are built.
+    #[serde(default)]
+    pub resolve: Option<Resolve>,
+}
+
+/// How packages are built.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Resolve {
+    /// One entry per package.
+    pub nodes: Vec<Node>,
+}
+
+/// How one package is built.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Node {
+    /// The package.
+    pub id: String,
+    /// Its features that are on.
+    #[serde(default)]
+    pub features: Vec<String>,
 }
 
 /// One package.
@@ -39,6 +59,32 @@ pub(crate) struct Package {
     pub version: String,
     /// Path of its Cargo.toml.
     pub manifest_path: PathBuf,
+    /// Where it comes from; nothing for a directory.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// What it consists of.
+    #[serde(default)]
+    pub targets: Vec<PackageTarget>,
+}
+
+/// A part of a package.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct PackageTarget {
+    /// Its name.
+    pub name: String,
+    /// `lib`, `bin`, ...
+    pub kind: Vec<String>,
+}
+
+impl Package {
+    /// The name of its library in paths.
+    pub(crate) fn library(&self) -> Option<String> {
+        const KINDS: [&str; 3] = ["lib", "rlib", "dylib"];
+        let is_library =
+            |target: &&PackageTarget| target.kind.iter().any(|kind| KINDS.contains(&&**kind));
+        let library = self.targets.iter().find(is_library)?;
+        Some(library.name.replace('-', "_"))
+    }
 }
 
 /// The cargo that called us, else the one in PATH.
@@ -91,6 +137,25 @@ impl Metadata {
     /// The package with this id.
     pub(crate) fn package(&self, id: &str) -> Option<&Package> {
         self.packages.iter().find(|package| package.id == id)
+    }
+
+    /// The package whose library has this name in paths: one of the workspace, else the newest.
+    pub(crate) fn library(&self, name: &str) -> Option<&Package> {
+        let packages = self.packages.iter();
+        let found = packages.filter(|package| package.library().as_deref() == Some(name));
+        found.max_by_key(|package| {
+            let is_member = self.workspace_members.contains(&package.id);
+            let numbers = package.version.split(['.', '-', '+']);
+            let numbers: Vec<u64> = numbers.map(|part| part.parse().unwrap_or(0)).collect();
+            (is_member, numbers)
+        })
+    }
+
+    /// The features of a package that are on.
+    pub(crate) fn features(&self, id: &str) -> &[String] {
+        let nodes = self.resolve.iter().flat_map(|resolve| &resolve.nodes);
+        let mut nodes = nodes.filter(|node| node.id == id);
+        nodes.next().map_or(&[], |node| &node.features)
     }
 
     /// Whether target names have to say which package they belong to.

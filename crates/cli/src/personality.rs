@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use raddle_abi::env;
 use raddle_instrument::{CompileError, Environment, Language};
 
-use crate::runner_record;
+use crate::{documentation, runner_record};
 
 /// Cargo calls us instead of rustc.
 pub(crate) const RUSTC: &str = "raddle-rustc";
@@ -17,12 +17,14 @@ pub(crate) const LINKER: &str = "raddle-linker";
 pub(crate) const RUNNER: &str = "raddle-runner";
 /// Cargo calls us instead of rustdoc when it should run no documentation tests.
 pub(crate) const RUSTDOC: &str = "raddle-rustdoc";
+/// Cargo calls us instead of rustdoc when it should describe a crate in JSON.
+pub(crate) const RUSTDOC_JSON: &str = "raddle-rustdoc-json";
 /// Build scripts call us instead of a C compiler.
 pub(crate) const CC: &str = "raddle-cc";
 /// Build scripts call us instead of a C++ compiler.
 pub(crate) const CXX: &str = "raddle-c++";
 /// Every name.
-pub(crate) const NAMES: &[&str] = &[RUSTC, LINKER, RUNNER, RUSTDOC, CC, CXX];
+pub(crate) const NAMES: &[&str] = &[RUSTC, LINKER, RUNNER, RUSTDOC, RUSTDOC_JSON, CC, CXX];
 
 /// Acts as the program named by the first argument; `None` if that is the tool itself.
 pub(crate) fn dispatch(arguments: &[OsString]) -> Option<ExitCode> {
@@ -33,6 +35,7 @@ pub(crate) fn dispatch(arguments: &[OsString]) -> Option<ExitCode> {
         LINKER => raddle_instrument::linker(arguments),
         RUNNER => runner_record::write(&arguments),
         RUSTDOC => ExitCode::SUCCESS,
+        RUSTDOC_JSON => documentation::rustdoc(&arguments[1..]),
         CC => compiler(Language::C, arguments),
         CXX => compiler(Language::Cxx, arguments),
         _ => return None,

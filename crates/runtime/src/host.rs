@@ -7,6 +7,7 @@ use crate::donor;
 pub use crate::end::End;
 use crate::execution::Execution;
 use crate::global::Global;
+use crate::marks;
 use crate::native;
 use crate::offsets;
 use crate::oracles::{deadlock, panic, race, stacks};
@@ -236,6 +237,7 @@ fn run_plan() -> PlanEnd {
         };
         let before = control.findings.load(Ordering::Relaxed);
         prepare(mode, plan.seed.wrapping_add(index), length);
+        marks::begin(plan.seed.wrapping_add(index), length);
         let ended = match mode {
             Reexecution::Auto | Reexecution::Fork => run_in_child(),
             Reexecution::Loop | Reexecution::Snapshot => run_here(mode),
@@ -479,6 +481,7 @@ fn judge(ended: End) {
 /// Counts an execution that is over.
 fn account(ended: End) {
     let control = shared().control();
+    marks::end(ended);
     let points = control.last_points.load(Ordering::Relaxed);
     shared().add_points(points);
     let hash = control.plan_hash.load(Ordering::Relaxed);

@@ -37,6 +37,7 @@ pub mod host;
 pub mod interpose;
 pub mod io;
 pub mod locks;
+pub mod marks;
 pub mod native;
 pub mod offsets;
 pub mod oracles;

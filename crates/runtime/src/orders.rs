@@ -43,6 +43,10 @@ pub struct Orders {
     pub only_watched: bool,
     /// Leave out accesses to private parts of stacks (see [`crate::oracles::stacks`]).
     pub private_stacks: bool,
+    /// Keep the marks of executions (see [`crate::marks`]).
+    pub marks: bool,
+    /// Where the plan's input is, and its bytes.
+    pub input: (usize, usize),
     /// What a plan has to have in common with this one to go on with its search.
     course: Course,
     /// Memory of strategies that learn, shared with forked children.
@@ -82,6 +86,8 @@ impl Orders {
             record: false,
             only_watched: false,
             private_stacks: false,
+            marks: false,
+            input: (0, 0),
             course: Course {
                 strategy: String::new(),
                 racy: Vec::new(),
@@ -141,7 +147,7 @@ pub fn take(plan: &Plan) {
             Err(error) => panic!("strategy `{name}`: {error}"),
         },
     };
-    if name == "replay" || !events.is_empty() {
+    if name == "replay" || !events.is_empty() || plan.marks != 0 {
         // Everything that a given schedule shows is wanted, each time.
         shared().family().known_count = 0;
     }
@@ -165,6 +171,8 @@ pub fn take(plan: &Plan) {
         Granularity::Access => true,
     };
     orders.record = plan.record != 0;
+    orders.marks = plan.marks != 0;
+    orders.input = (place, plan.input as usize);
     orders.only_watched = orders.watch && !orders.record && !orders.plain_points;
     crate::hooks::plain::set_racy(racy);
 }

@@ -3,8 +3,9 @@
 //! The worker may have been killed at any moment and the program under test may have written
 //! anywhere, so nothing here trusts a length or a number: reading stops at what makes no sense.
 
-use crate::outcome::{RawFinding, RawRecording, RawStep, RawWait};
+use crate::outcome::{Marked, MarkedExecution, RawFinding, RawRecording, RawStep, RawWait};
 use raddle_abi::finding::{FindingHeader, Kind, PartHeader, Step, Wait, part};
+use raddle_abi::mark::{self, Mark, kind};
 use raddle_abi::plan::Decision;
 use raddle_abi::record::{PICK, RawEvent};
 use raddle_abi::site::Operation;
@@ -87,6 +88,57 @@ pub fn decisions(bytes: &[u8]) -> Vec<Decision> {
         })
     })
     .collect()
+}
+
+/// Reads the marks area: what each execution marked. One that was begun again is left out, with
+/// what it had marked until then.
+pub fn marks(area: &[u8]) -> Vec<MarkedExecution> {
+    let mut executions: Vec<MarkedExecution> = Vec::new();
+    let mut cursor = Cursor(area);
+    while let Some(marked) = marked(&mut cursor) {
+        match (marked.kind, executions.last_mut()) {
+            (kind::BEGIN, last) => {
+                if last.is_some_and(|last| last.end.is_none()) {
+                    executions.pop();
+                }
+                let mut bytes = Cursor(&marked.bytes);
+                executions.push(MarkedExecution {
+                    seed: bytes.u64().unwrap_or(0),
+                    length: bytes.u64().unwrap_or(0),
+                    marks: Vec::new(),
+                    end: None,
+                    decisions: Vec::new(),
+                });
+            }
+            (kind::END, Some(last)) => {
+                last.end = Some(mark::End::from_number(marked.number));
+                last.decisions = decisions(&marked.bytes);
+            }
+            (_, Some(last)) => last.marks.push(marked),
+            (_, None) => {}
+        }
+    }
+    executions
+}
+
+fn marked(cursor: &mut Cursor<'_>) -> Option<Marked> {
+    let mark = Mark {
+        kind: cursor.u16()?,
+        thread: cursor.u16()?,
+        number: cursor.u32()?,
+        len: cursor.u32()?,
+        point: cursor.u32()?,
+    };
+    let len = mark.len as usize;
+    let bytes = cursor.take(len)?.to_vec();
+    cursor.skip(len.next_multiple_of(8) - len);
+    Some(Marked {
+        kind: mark.kind,
+        thread: mark.thread,
+        number: mark.number,
+        point: mark.point,
+        bytes,
+    })
 }
 
 fn step(payload: &[u8]) -> Option<RawStep> {
@@ -361,5 +413,41 @@ mod tests {
     #[test]
     fn system_call_bits_become_numbers() {
         assert_eq!(syscalls(&[1 << 2, 0, 1]), [2, 128]);
+    }
+
+    /// A mark: kind and thread in one word, then number, bytes and point.
+    fn mark(kind: u16, number: u32, bytes: &[u8]) -> Vec<u8> {
+        let mut mark = words(&[u32::from(kind), number, bytes.len() as u32, 9]);
+        mark.extend(bytes);
+        mark.resize(mark.len().next_multiple_of(8), 0);
+        mark
+    }
+
+    #[test]
+    fn an_execution_that_was_begun_again_leaves_no_marks() {
+        let begin = mark(kind::BEGIN, 0, &words(&[7, 0, 20, 0]));
+        let area = [
+            begin.clone(),
+            mark(kind::CALL, 1, b""),
+            begin,
+            mark(kind::CALL, 2, b""),
+            mark(kind::RETURN, 2, b"None"),
+            mark(kind::END, 2, &words(&[0x0001_0000, 5, 77, 9])),
+            mark(kind::BEGIN, 0, &words(&[8, 0, 20, 0])),
+            mark(kind::CALL, 3, b""),
+        ]
+        .concat();
+        let executions = marks(&area);
+        assert_eq!(executions.len(), 2);
+        assert_eq!((executions[0].seed, executions[0].length), (7, 20));
+        assert_eq!(executions[0].end, Some(mark::End::Abandoned));
+        assert_eq!(executions[0].decisions.len(), 1);
+        let returned = &executions[0].marks[1];
+        assert_eq!(
+            (returned.number, returned.bytes.as_slice()),
+            (2, &b"None"[..])
+        );
+        assert_eq!((executions[1].end, executions[1].marks.len()), (None, 1));
+        assert_eq!(marks(&area[..area.len() - 1])[1].marks.len(), 0);
     }
 }

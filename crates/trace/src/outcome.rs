@@ -2,6 +2,7 @@
 
 use raddle_abi::control::{PlanEnd, searched};
 use raddle_abi::finding::Kind;
+use raddle_abi::mark;
 use raddle_abi::plan::{Carrier, Decision, Reexecution};
 use raddle_abi::record::RawEvent;
 use raddle_abi::site::{Operation, SiteId};
@@ -66,6 +67,8 @@ pub struct Outcome {
     pub syscalls: Vec<u32>,
     /// How the process died, if it did.
     pub died: Option<Death>,
+    /// What every execution marked, if the plan asked for it.
+    pub marks: Vec<MarkedExecution>,
 }
 
 impl Default for Outcome {
@@ -99,8 +102,39 @@ impl Default for Outcome {
             stray_panics: 0,
             syscalls: Vec::new(),
             died: None,
+            marks: Vec::new(),
         }
     }
+}
+
+/// What one execution of a program made to be run by us has marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkedExecution {
+    /// Its seed.
+    pub seed: u64,
+    /// Its length estimate.
+    pub length: u64,
+    /// In the order in which they were made.
+    pub marks: Vec<Marked>,
+    /// How it ended; `None` if the process died before the runtime could say so.
+    pub end: Option<mark::End>,
+    /// Its schedule.
+    pub decisions: Vec<Decision>,
+}
+
+/// One mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marked {
+    /// One of [`mark::kind`].
+    pub kind: u16,
+    /// Thread number.
+    pub thread: u16,
+    /// What it is about: the program's choice.
+    pub number: u32,
+    /// Scheduling points so far.
+    pub point: u32,
+    /// What came of it: the program's choice.
+    pub bytes: Vec<u8>,
 }
 
 /// How much a search has covered so far.

@@ -41,6 +41,10 @@ pub struct PlanRequest {
     pub events: Vec<EventAnchor>,
     /// How it orders them.
     pub rules: Vec<Rule>,
+    /// What the program gets that asks for its input.
+    pub input: Vec<u8>,
+    /// Keep the marks of every execution, and tell every finding anew.
+    pub marks: bool,
 }
 
 impl Default for PlanRequest {
@@ -62,6 +66,8 @@ impl Default for PlanRequest {
             racy: Vec::new(),
             events: Vec::new(),
             rules: Vec::new(),
+            input: Vec::new(),
+            marks: false,
         }
     }
 }
@@ -95,7 +101,8 @@ impl PlanRequest {
             + self.switches.len() * size_of::<Switch>()
             + self.racy.len() * size_of::<u64>()
             + self.events.len() * size_of::<EventAnchor>()
-            + self.rules.len() * size_of::<Rule>();
+            + self.rules.len() * size_of::<Rule>()
+            + self.input.len();
         if length > PLAN_SIZE {
             return Err(PlanError::TooLong(length));
         }
@@ -121,6 +128,8 @@ impl PlanRequest {
             self.racy.len() as u32,
             self.events.len() as u32,
             self.rules.len() as u32,
+            self.input.len() as u32,
+            u32::from(self.marks),
         ] {
             bytes.u32(number);
         }
@@ -152,6 +161,7 @@ impl PlanRequest {
                 bytes.u32(number);
             }
         }
+        bytes.0.extend_from_slice(&self.input);
         Ok(bytes.0)
     }
 }
@@ -210,10 +220,12 @@ mod tests {
                 event: 3,
                 then: 4,
             }],
+            input: vec![12, 13],
+            marks: true,
             ..PlanRequest::default()
         };
         let bytes = request.encode().unwrap();
-        assert_eq!(bytes.len(), size_of::<Plan>() + 16 + 16 + 8 + 24 + 16);
+        assert_eq!(bytes.len(), size_of::<Plan>() + 16 + 16 + 8 + 24 + 16 + 2);
         // SAFETY: the bytes are as long as a plan, and every bit pattern is one.
         let plan = unsafe { bytes.as_ptr().cast::<Plan>().read_unaligned() };
         assert_eq!(&plan.strategy[..7], b"pct(3)\0");
@@ -228,6 +240,8 @@ mod tests {
         assert_eq!((plan.record, plan.stop_at_first), (1, 0));
         assert_eq!((plan.thread_anchors, plan.switches, plan.racy), (1, 1, 1));
         assert_eq!((plan.events, plan.rules), (1, 1));
+        assert_eq!((plan.input, plan.marks), (2, 1));
+        assert_eq!(bytes[bytes.len() - 2..], [12, 13]);
         let arrays = &bytes[size_of::<Plan>()..];
         // SAFETY: as above; the arrays follow without gaps.
         let (anchor, switch, event, rule) = unsafe {

@@ -3,7 +3,9 @@
 //! `campaign` implements [`Runner`] with worker processes; loops that run, analyse and run
 //! again take any `Runner`, and tests give them a fake.
 
-pub use crate::outcome::{Death, Outcome, RawFinding, RawRecording, RawStep, RawWait, Searched};
+pub use crate::outcome::{
+    Death, Marked, MarkedExecution, Outcome, RawFinding, RawRecording, RawStep, RawWait, Searched,
+};
 pub use crate::plan::{PlanError, PlanRequest};
 
 /// Executes plans on one program and one test of it.

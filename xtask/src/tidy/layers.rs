@@ -8,7 +8,7 @@ use super::Complaint;
 use crate::repository;
 
 /// Each crate's directory and the crates of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("abi", &[]),
     ("trace", &["abi"]),
     ("schedule", &["abi", "trace"]),
@@ -16,6 +16,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("instrument", &["abi", "trace"]),
     ("analysis", &["abi", "trace"]),
     ("campaign", &["abi", "trace", "schedule", "analysis"]),
+    ("generate", &["abi", "trace", "schedule"]),
     ("report", &["abi", "trace"]),
     (
         "cli",
@@ -26,6 +27,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "instrument",
             "analysis",
             "campaign",
+            "generate",
             "report",
         ],
     ),

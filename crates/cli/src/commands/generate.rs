@@ -1,0 +1,342 @@
+//! `cargo raddle generate`: concurrent tests for a type, from its name alone.
+
+use std::ffi::OsString;
+use std::time::Instant;
+
+use raddle_campaign as campaign;
+use raddle_generate::calibrate::calibrate;
+use raddle_generate::discovery::{Discovery, DiscoveryError, discover};
+use raddle_generate::harness::{Harness, HarnessError, Subject};
+use raddle_generate::library::Library;
+use raddle_generate::program::Program;
+use raddle_generate::search::{Report, Settings, search};
+
+use crate::arguments::GenerateCommand;
+use crate::cache::{self, Cache};
+use crate::cargo_flags::CargoFlags;
+use crate::documentation::Documentation;
+use crate::exit::{Exit, Failure};
+use crate::metadata::Metadata;
+use crate::personality;
+use crate::probe::{self, Checked};
+use crate::scratch::{self, Dependency, Scratch};
+use crate::session::Session;
+
+/// Most rounds in which the compiler judges.
+const ROUNDS: usize = 20;
+/// Rounds in which crates are described that others turn out to be made of.
+const DESCRIPTIONS: usize = 3;
+
+pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
+    let names = crate_names(&command.subject);
+    if names.is_empty() {
+        let subject = &command.subject;
+        let sentence = format!("say where `{subject}` comes from, like `my_crate::{subject}`");
+        return Err(Failure::new(Exit::Usage, sentence));
+    }
+    let scratch = match &command.package {
+        Some(package) => published(package, &names)?,
+        None => beside(&command.cargo, &names)?,
+    };
+    let flags = CargoFlags {
+        bin: vec![scratch::NAME.to_owned()],
+        manifest_path: Some(scratch.manifest()),
+        locked: false,
+        frozen: false,
+        offline: command.cargo.offline || command.cargo.frozen,
+        config: command.cargo.config.clone(),
+        ..CargoFlags::default()
+    };
+    let mut session = Session::open(flags, command.run.clone(), command.output)?;
+    if command.package.is_some() {
+        session
+            .console
+            .note("code from the registry is downloaded, built and run");
+    }
+    let discovery = describe(&mut session, &scratch, &command, &names)?;
+    let mut harness = Harness::new(&discovery);
+    choose(&mut harness, &discovery, &command)?;
+    judge(&mut session, &scratch, &mut harness)?;
+    if command.list {
+        show(&mut session, &discovery, &harness);
+        return Ok(Exit::Clean);
+    }
+    generate(&mut session, &command, &discovery, &harness)
+}
+
+/// The crates that a type's name begins with.
+fn crate_names(subject: &str) -> Vec<String> {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
+    let paths = subject.split(|letter| !is_word(letter));
+    let mut names: Vec<_> = paths
+        .filter_map(|path| path.split_once("::"))
+        .map(|(name, _)| name.to_owned())
+        .filter(|name| !["std", "core", "alloc"].contains(&name.as_str()))
+        .collect();
+    names.dedup();
+    names
+}
+
+/// A project for a package of the registry.
+fn published(package: &str, names: &[String]) -> Result<Scratch, Failure> {
+    let Some((name, version)) = package.split_once('@') else {
+        let sentence =
+            format!("`--crate {package}` lacks a version, as in `--crate {package}@1.0.0`");
+        return Err(Failure::new(Exit::Usage, sentence));
+    };
+    let directory = cache::root()?
+        .join("scratch")
+        .join(format!("{name}-{version}"));
+    if !names.iter().any(|known| *known == name.replace('-', "_")) {
+        let sentence = format!("the type does not come from `{name}`: name it from there on");
+        return Err(Failure::new(Exit::Usage, sentence));
+    }
+    Scratch::create(directory, &[Dependency::published(name, version)], None)
+}
+
+/// A project beside the user's.
+fn beside(flags: &CargoFlags, names: &[String]) -> Result<Scratch, Failure> {
+    let metadata = Metadata::load(flags)?;
+    let mut dependencies = Vec::new();
+    for name in names {
+        let package = metadata.library(name).ok_or_else(|| {
+            let sentence = format!(
+                "there is no library `{name}` in this workspace or among its dependencies; for one \
+                 of the registry use `--crate NAME@VERSION`"
+            );
+            Failure::new(Exit::Usage, sentence)
+        })?;
+        dependencies.push(Dependency::of(&metadata, package));
+    }
+    let directory = metadata.results().join("generate").join(names.join("-"));
+    let lock = metadata.workspace_root.join("Cargo.lock");
+    Scratch::create(directory, &dependencies, Some(&lock))
+}
+
+/// Finds out what the type offers.
+fn describe(
+    session: &mut Session,
+    scratch: &Scratch,
+    command: &GenerateCommand,
+    names: &[String],
+) -> Result<Discovery, Failure> {
+    let release = &session.toolchain.release;
+    let text = format!("the runtime for rustc {release} (once per toolchain)");
+    let console = &mut session.console;
+    let cache = Cache::prepare(&session.toolchain, || console.status("Compiling", text))?;
+    let target = scratch.target();
+    let manifest = scratch.manifest();
+    let flags = cargo_flags(&session.flags);
+    let documentation = Documentation {
+        manifest: &manifest,
+        directory: &target,
+        wrapper: cache.program(personality::RUSTDOC_JSON),
+        rustdoc: session.toolchain.sysroot.join("bin/rustdoc"),
+        flags: &flags,
+        stop: &session.stop,
+    };
+    let mut known: Vec<String> = Vec::new();
+    let mut wanted: Vec<String> = names.to_vec();
+    for _ in 0..DESCRIPTIONS {
+        let packages = packages(&session.metadata, &wanted);
+        if packages.is_empty() {
+            break;
+        }
+        session.console.status("Describing", wanted.join(", "));
+        documentation.make(&packages)?;
+        known.append(&mut wanted);
+        let library = Library::open(documentation.descriptions());
+        // What it looks for and does not find is described next.
+        let _ = discover(&library, &command.subject);
+        wanted = library.missing();
+        wanted.retain(|name| !known.contains(name) && session.metadata.library(name).is_some());
+    }
+    let library = Library::open(documentation.descriptions());
+    discover(&library, &command.subject).map_err(|error| {
+        let exit = match &error {
+            DiscoveryError::Type(_) => Exit::Usage,
+            _ => Exit::NothingToTest,
+        };
+        Failure::new(exit, error)
+    })
+}
+
+/// Packages with these libraries, as cargo names them.
+fn packages(metadata: &Metadata, names: &[String]) -> Vec<String> {
+    let found = names.iter().filter_map(|name| metadata.library(name));
+    found
+        .map(|package| format!("{}@{}", package.name, package.version))
+        .collect()
+}
+
+fn cargo_flags(flags: &CargoFlags) -> Vec<OsString> {
+    let without = CargoFlags {
+        manifest_path: None,
+        ..flags.clone()
+    };
+    without.common()
+}
+
+/// Leaves out what the user does not want.
+fn choose(
+    harness: &mut Harness<'_>,
+    discovery: &Discovery,
+    command: &GenerateCommand,
+) -> Result<(), Failure> {
+    let operations = discovery.operations.iter();
+    for name in command.op.iter().chain(&command.skip) {
+        if operations.clone().all(|operation| operation.name != *name) {
+            let sentence = format!("there is no operation `{name}`; `--list` shows all");
+            return Err(Failure::new(Exit::Usage, sentence));
+        }
+    }
+    for (index, operation) in operations.enumerate() {
+        let is_wanted = command.op.is_empty() || command.op.contains(&operation.name);
+        if !is_wanted || command.skip.contains(&operation.name) {
+            harness.leave_out(index, "it was not asked for");
+        }
+    }
+    Ok(())
+}
+
+/// Lets the compiler judge until nothing is left that does not compile.
+fn judge(
+    session: &mut Session,
+    scratch: &Scratch,
+    harness: &mut Harness<'_>,
+) -> Result<(), Failure> {
+    let flags = cargo_flags(&session.flags);
+    session.console.status(
+        "Checking",
+        format!("{} operations", harness.operations().len()),
+    );
+    for _ in 0..ROUNDS {
+        scratch.write_program(&harness.source())?;
+        let manifest = scratch.manifest();
+        let checked = probe::check(
+            &manifest,
+            &scratch.target(),
+            scratch::NAME,
+            &flags,
+            &session.stop,
+        )?;
+        match checked {
+            Checked::Good => return Ok(()),
+            Checked::Complaints(complaints) => {
+                harness.drop_refused(&complaints).map_err(refused)?;
+            }
+            Checked::Broken(text) => return Err(Failure::new(Exit::ProgramBroken, text.trim())),
+        }
+    }
+    let sentence = "the program for the tests does not compile after many rounds";
+    Err(Failure::new(Exit::Internal, sentence))
+}
+
+fn refused(error: HarnessError) -> Failure {
+    let exit = match &error {
+        HarnessError::Stuck(_) => Exit::Internal,
+        _ => Exit::NothingToTest,
+    };
+    Failure::new(exit, error)
+}
+
+/// Shows what can be called, and what cannot.
+fn show(session: &mut Session, discovery: &Discovery, harness: &Harness<'_>) {
+    for index in harness.constructors() {
+        session
+            .console
+            .note(format!("made by {}", discovery.constructors[index].label));
+    }
+    for index in harness.operations() {
+        let operation = &discovery.operations[index];
+        let text = format!(
+            "{} (returns a {})",
+            operation.signature,
+            operation.class.word()
+        );
+        session.console.note(text);
+    }
+    for refused in &discovery.refused {
+        let text = format!(
+            "not called: {}: {}; {}",
+            refused.signature, refused.why, refused.remedy
+        );
+        session.console.note(text);
+    }
+    for (subject, why) in harness.dropped() {
+        if let Subject::Operation(index) = subject {
+            let signature = &discovery.operations[*index].signature;
+            session.console.note(format!(
+                "not called: {signature}: the compiler says: {why}; wrap it in a method of your own"
+            ));
+        }
+    }
+}
+
+fn generate(
+    session: &mut Session,
+    command: &GenerateCommand,
+    discovery: &Discovery,
+    harness: &Harness<'_>,
+) -> Result<Exit, Failure> {
+    let targets = session.build(&[])?;
+    let Some(target) = targets.first() else {
+        return Err(Failure::new(
+            Exit::Internal,
+            "cargo built no program for the tests",
+        ));
+    };
+    let options = session.campaign_options();
+    let mut program = Program::new(discovery, harness);
+    let settings = Settings {
+        guidance: command.guidance,
+        threads: usize::from(command.threads),
+        schedules: command.schedules,
+        strategy: options.strategy.clone(),
+        seed: options.seed,
+        deadline: Instant::now() + options.time,
+        most_violations: usize::try_from(command.run.max_findings.unwrap_or(1))
+            .unwrap_or(usize::MAX),
+    };
+    let stop = &session.stop;
+    let report = campaign::with_runner(target, &options, stop.as_atomic(), |runner| {
+        calibrate(&mut program, runner, settings.seed)?;
+        let is_stopped = || stop.check().is_err();
+        search(&program, &settings, runner, &is_stopped, &mut |_| {})
+    });
+    let report = report.map_err(|error| Failure::new(Exit::ProgramBroken, error))?;
+    Ok(told(session, &program, &report))
+}
+
+fn told(session: &mut Session, program: &Program, report: &Report) -> Exit {
+    let tally = &report.tally;
+    session.console.note(format!(
+        "{} tests of {} operations, {} executions, {} of {} pairs of methods ran at the same time; {:.1} s running, {:.1} s judging",
+        tally.tests,
+        program.methods.len(),
+        tally.executions,
+        tally.covered,
+        tally.pairs,
+        report.spent.0.as_secs_f64(),
+        report.spent.1.as_secs_f64(),
+    ));
+    for note in &report.notes {
+        session
+            .console
+            .note(format!("{note}, but only methods show it that may do so"));
+    }
+    for violation in &report.violations {
+        session.console.note(format!(
+            "{}: {} (test {}, after {:.1} s): {:?}",
+            violation.failure.kind.word(),
+            violation.failure.text,
+            violation.tests,
+            violation.time.as_secs_f64(),
+            violation.test
+        ));
+    }
+    match report.violations.is_empty() {
+        true => Exit::Clean,
+        false => Exit::Findings,
+    }
+}

@@ -1,0 +1,125 @@
+//! A project of our own, beside the user's: its one program runs generated tests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::exit::{Exit, Failure, OrExit};
+use crate::metadata::{Metadata, Package};
+
+/// Name of the project's package, and of its program.
+pub(crate) const NAME: &str = "raddle-harness";
+
+/// Does nothing, until there is something to do.
+const EMPTY: &str = "fn main() {}\n";
+
+/// What the project depends on.
+pub(crate) struct Dependency {
+    /// The package.
+    pub name: String,
+    /// How it is written in Cargo.toml.
+    pub value: String,
+}
+
+impl Dependency {
+    /// A package as the user's workspace has it: the same version and the same features.
+    pub(crate) fn of(metadata: &Metadata, package: &Package) -> Self {
+        let features: Vec<_> = metadata
+            .features(&package.id)
+            .iter()
+            .map(|name| format!("{name:?}"))
+            .collect();
+        let place = match package.source.as_deref() {
+            None => {
+                let directory = package.manifest_path.parent().unwrap_or(Path::new("."));
+                format!("path = {:?}", directory.display().to_string())
+            }
+            Some(source) => match source.strip_prefix("git+") {
+                Some(git) => {
+                    let (url, revision) = git.split_once('#').unwrap_or((git, ""));
+                    let url = url.split('?').next().unwrap_or(url);
+                    format!("git = {url:?}, rev = {revision:?}")
+                }
+                None => format!("version = {:?}", format!("={}", package.version)),
+            },
+        };
+        Self {
+            name: package.name.clone(),
+            value: format!(
+                "{{ {place}, default-features = false, features = [{}] }}",
+                features.join(", ")
+            ),
+        }
+    }
+
+    /// A package of the registry.
+    pub(crate) fn published(name: &str, version: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            value: format!("{:?}", format!("={version}")),
+        }
+    }
+}
+
+/// The project.
+pub(crate) struct Scratch {
+    directory: PathBuf,
+}
+
+impl Scratch {
+    /// Writes the project, with the versions of `lock` where it names them. What was built in it
+    /// before stays.
+    pub(crate) fn create(
+        directory: PathBuf,
+        dependencies: &[Dependency],
+        lock: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let scratch = Self { directory };
+        let lines = dependencies.iter();
+        let lines: String = lines
+            .map(|one| format!("{} = {}\n", one.name, one.value))
+            .collect();
+        let manifest = format!(
+            "# Written by raddle.\n[package]\nname = {NAME:?}\nversion = \"0.0.0\"\n\
+             edition = \"2024\"\npublish = false\n\n[workspace]\n\n[lints.rust]\nwarnings = \"allow\"\n\n[dependencies]\n{lines}"
+        );
+        scratch.write("Cargo.toml", &manifest)?;
+        if !scratch.directory.join("src/main.rs").exists() {
+            scratch.write("src/main.rs", EMPTY)?;
+        }
+        if let Some(lock) = lock.and_then(|lock| fs::read_to_string(lock).ok())
+            && !scratch.directory.join("Cargo.lock").exists()
+        {
+            scratch.write("Cargo.lock", &lock)?;
+        }
+        Ok(scratch)
+    }
+
+    /// Its Cargo.toml.
+    pub(crate) fn manifest(&self) -> PathBuf {
+        self.directory.join("Cargo.toml")
+    }
+
+    /// Where it is built.
+    pub(crate) fn target(&self) -> PathBuf {
+        self.directory.join("target")
+    }
+
+    /// Writes its program. What has not changed is not touched, so that it is not built again.
+    pub(crate) fn write_program(&self, source: &str) -> Result<(), Failure> {
+        self.write("src/main.rs", source)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let path = self.directory.join(name);
+        if fs::read_to_string(&path).is_ok_and(|present| present == text) {
+            return Ok(());
+        }
+        let parent = path.parent().unwrap_or(&self.directory);
+        fs::create_dir_all(parent)
+            .and_then(|()| fs::write(&path, text))
+            .with_context(|| format!("cannot write {}", path.display()))
+            .or_exit(Exit::Unsupported)
+    }
+}

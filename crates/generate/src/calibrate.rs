@@ -1,0 +1,107 @@
+//! Looks at each method alone before any test: whether it returns, panics, or gives different
+//! results in the same state.
+
+use raddle_schedule::rng::Rng;
+use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
+
+use crate::compose::Composer;
+use crate::history::{History, is_panic};
+use crate::program::{Calibration, Program};
+use crate::select::Guidance;
+use crate::test_case::TestCase;
+
+/// States in which each method is looked at.
+const STATES: u64 = 4;
+/// Most calls that make such a state.
+const PREFIX: u64 = 3;
+
+/// Finds out about every method of a program.
+///
+/// # Errors
+///
+/// If the program cannot be run.
+pub fn calibrate(
+    program: &mut Program,
+    runner: &mut dyn Runner,
+    seed: u64,
+) -> Result<(), RunnerError> {
+    let mut rng = Rng::new(seed);
+    let numbers: Vec<u16> = program.methods.keys().copied().collect();
+    for number in numbers {
+        let mut calibration = Calibration::default();
+        for state in 0..STATES {
+            let test = in_some_state(program, number, state, &mut rng);
+            look(&test, runner, &mut calibration)?;
+        }
+        if let Some(method) = program.methods.get_mut(&number) {
+            method.calibration = calibration;
+        }
+    }
+    Ok(())
+}
+
+/// A call of the method, after some others that are known to return. The first state is that of a
+/// new object.
+fn in_some_state(program: &Program, number: u16, state: u64, rng: &mut Rng) -> TestCase {
+    let composer = Composer {
+        program,
+        guidance: Guidance::Random,
+        threads: 1,
+    };
+    let known: Vec<u16> = program
+        .methods
+        .range(..number)
+        .filter(|(_, method)| method.changes() && !method.calibration.blocks)
+        .map(|(number, _)| *number)
+        .collect();
+    let count = if state == 0 { 0 } else { 1 + rng.below(PREFIX) };
+    let prefix = (0..count).filter_map(|_| {
+        let operation = known.get(rng.below(known.len() as u64) as usize)?;
+        Some(composer.call(*operation, rng))
+    });
+    let prefix = prefix.collect();
+    let call = composer.call(number, rng);
+    TestCase {
+        constructor: program.constructors.first().copied().unwrap_or(0),
+        bytes: vec![2; 4],
+        prefix,
+        threads: vec![vec![call]],
+        after: Vec::new(),
+    }
+}
+
+fn look(
+    test: &TestCase,
+    runner: &mut dyn Runner,
+    calibration: &mut Calibration,
+) -> Result<(), RunnerError> {
+    // Twice in one process, so that addresses and random numbers differ.
+    let order = vec![0, 0];
+    let outcome = runner.run(&PlanRequest {
+        strategy: "serial".to_owned(),
+        oracles: 0,
+        input: test.encode(&[order.clone(), order]),
+        marks: true,
+        ..PlanRequest::default()
+    })?;
+    let Some(execution) = outcome.marks.first() else {
+        calibration.blocks = true;
+        return Ok(());
+    };
+    let histories = History::read(test, execution);
+    let results = |history: &History| -> Vec<Option<String>> {
+        history
+            .concurrent()
+            .map(|step| step.result.clone())
+            .collect()
+    };
+    let all: Vec<_> = histories.values().map(results).collect();
+    calibration.blocks |= all.iter().flatten().any(Option::is_none);
+    calibration.panics |= all
+        .iter()
+        .flatten()
+        .flatten()
+        .any(|result| is_panic(result));
+    calibration.is_random |= all.len() == 2 && all[0] != all[1];
+    Ok(())
+}

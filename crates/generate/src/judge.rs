@@ -1,0 +1,402 @@
+//! Whether what came of a test is right: compared with what the same calls come to one after the
+//! other.
+//!
+//! A panic or a deadlock is a violation of thread safety if no order of the calls shows it. Results
+//! are a violation of linearizability if no order explains them, even when methods that look at
+//! the whole object and methods that may fail without a reason are left out; what only those show
+//! is a note.
+
+use std::collections::BTreeSet;
+
+use raddle_abi::finding::Kind;
+use raddle_trace::runner::{Outcome, Runner};
+
+use crate::history::{History, is_panic, panic_site};
+use crate::linearize::{Explained, Freedom, Observation, Observed, Played, Sequential, explain};
+use crate::program::{Program, Weakness};
+use crate::sequential::{Orders, all_orders};
+use crate::test_case::TestCase;
+
+/// Runs of orders per test.
+const RUNS: usize = 2_000;
+/// Steps of one search.
+const STEPS: usize = 20_000;
+/// Orders that are all run, if there are no more.
+const ORDERS: usize = 100;
+
+/// What is wrong with an execution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What it is.
+    pub kind: Kind,
+    /// One sentence.
+    pub text: String,
+    /// What tells it apart from others.
+    pub key: String,
+    /// Which execution of the plan showed it, by number among its marks.
+    pub execution: usize,
+}
+
+/// What a plan's executions of a test come to.
+#[derive(Clone, Debug, Default)]
+pub struct Judgement {
+    /// What is wrong, at most one of each key.
+    pub failures: Vec<Failure>,
+    /// What only weak methods show.
+    pub notes: Vec<String>,
+    /// The objects could not be made, or the calls before threads panicked.
+    pub is_invalid: bool,
+}
+
+/// Judges tests.
+pub struct Judge<'a> {
+    /// What is called.
+    pub program: &'a Program,
+}
+
+impl Judge<'_> {
+    /// Judges all executions of a test.
+    pub fn judge(&self, test: &TestCase, outcome: &Outcome, runner: &mut dyn Runner) -> Judgement {
+        let mut judgement = Judgement::default();
+        let mut orders = Orders::new(test, runner, RUNS);
+        let mut feasible = None;
+        let mut seen = BTreeSet::new();
+        for finding in &outcome.findings {
+            if !matches!(finding.kind, Kind::Deadlock | Kind::Panic | Kind::Livelock) {
+                self.foundation(test, outcome, finding, &mut orders, &mut judgement);
+            }
+        }
+        for (index, execution) in outcome.marks.iter().enumerate() {
+            let history = History::of(test, execution);
+            if history.unmade.is_some() || has_panic(&history.prefix) {
+                judgement.is_invalid = true;
+                return judgement;
+            }
+            if !seen.insert(signature(&history)) {
+                continue;
+            }
+            let feasible = *feasible.get_or_insert_with(|| is_feasible(&history, &mut orders));
+            let failure = self.failure(test, &history, &mut orders, feasible, &mut judgement.notes);
+            judgement.add(failure, index);
+        }
+        judgement
+    }
+
+    /// What the oracles of the foundation found.
+    fn foundation(
+        &self,
+        test: &TestCase,
+        outcome: &Outcome,
+        finding: &raddle_trace::runner::RawFinding,
+        orders: &mut Orders<'_>,
+        judgement: &mut Judgement,
+    ) {
+        let execution = outcome
+            .marks
+            .iter()
+            .position(|one| one.seed == finding.seed);
+        let Some(execution) = execution else { return };
+        let history = History::of(test, &outcome.marks[execution]);
+        is_feasible(&history, orders);
+        let mut sites: Vec<_> = finding.steps.iter().take(2).map(|step| step.site).collect();
+        sites.sort_unstable();
+        let needs_threads = !orders.kinds.contains(&finding.kind);
+        let kind = if needs_threads {
+            finding.kind
+        } else {
+            Kind::Sequential
+        };
+        let failure = Failure {
+            kind,
+            text: format!("{} in {}", finding.kind.word(), self.calls(test)),
+            key: format!("{} {sites:?}", finding.kind.word()),
+            execution,
+        };
+        judgement.add(Some(failure), execution);
+    }
+
+    fn failure(
+        &self,
+        test: &TestCase,
+        history: &History,
+        orders: &mut Orders<'_>,
+        feasible: bool,
+        notes: &mut Vec<String>,
+    ) -> Option<Failure> {
+        if let Some(failure) = self.panic(test, history, orders) {
+            return Some(failure);
+        }
+        let has_panic = history
+            .concurrent()
+            .any(|step| step.result.as_deref().is_some_and(is_panic));
+        if has_panic || !feasible {
+            return None;
+        }
+        match history.is_whole {
+            true => self.results(test, history, orders, notes),
+            false => self.deadlock(test, history, orders),
+        }
+    }
+
+    /// A panic that no order shows.
+    fn panic(
+        &self,
+        test: &TestCase,
+        history: &History,
+        orders: &mut Orders<'_>,
+    ) -> Option<Failure> {
+        let after = history.after.iter();
+        let results = history
+            .concurrent()
+            .chain(after)
+            .filter_map(|step| Some((step.call, step.result.as_deref()?)));
+        let dropped = history.drop_panic.as_deref().map(|text| (usize::MAX, text));
+        let mut panics = results
+            .chain(dropped)
+            .filter(|(_, result)| is_panic(result));
+        // A lock that an earlier panic left poisoned says nothing new.
+        let (call, text) = panics.find(|(_, text)| !text.contains("PoisonError"))?;
+        let site = panic_site(text).to_owned();
+        is_feasible(history, orders);
+        let is_sequential = orders.panics.contains(&site);
+        if is_sequential || orders.error.is_some() {
+            return None;
+        }
+        let name = test
+            .call(call)
+            .map_or("drop", |call| self.program.name(call.operation));
+        Some(Failure {
+            kind: Kind::Panic,
+            text: format!("`{name}` panics at {}", text.trim_start_matches('!')),
+            key: format!("panic {site}"),
+            execution: 0,
+        })
+    }
+
+    /// A call that never returned, though it does in every order that explains the others.
+    fn deadlock(
+        &self,
+        test: &TestCase,
+        history: &History,
+        orders: &mut Orders<'_>,
+    ) -> Option<Failure> {
+        let pending: Vec<usize> = (0..history.threads.len())
+            .filter(|thread| {
+                history.threads[*thread]
+                    .last()
+                    .is_some_and(|step| step.ended.is_none())
+            })
+            .collect();
+        let observation = self.observation(test, history, Strictness::Weak);
+        let stuck = pending.iter().find(|thread| {
+            let mut goal = StuckAt {
+                orders,
+                thread: **thread,
+            };
+            explain(&observation, &mut goal, STEPS) == Explained::No
+        })?;
+        let step = history.threads[*stuck].last()?;
+        let names: Vec<_> = pending
+            .iter()
+            .filter_map(|thread| {
+                let step = history.threads[*thread].last()?;
+                Some(self.program.name(test.call(step.call)?.operation))
+            })
+            .collect();
+        let name = self.program.name(test.call(step.call)?.operation);
+        Some(Failure {
+            kind: Kind::Deadlock,
+            text: format!("`{name}` never returns, though it does in every order of the calls"),
+            key: format!("deadlock {}", names.join(" ")),
+            execution: 0,
+        })
+    }
+
+    /// Results that no order explains.
+    fn results(
+        &self,
+        test: &TestCase,
+        history: &History,
+        orders: &mut Orders<'_>,
+        notes: &mut Vec<String>,
+    ) -> Option<Failure> {
+        let strict = self.observation(test, history, Strictness::Strict);
+        if explain(&strict, orders, STEPS) != Explained::No {
+            return None;
+        }
+        let text = format!(
+            "no order of the calls explains what {} returned",
+            self.calls(test)
+        );
+        let is_bulk = history.concurrent().any(|step| {
+            let call = test.call(step.call);
+            call.is_some_and(|call| self.program.weakness(call.operation) == Weakness::Bulk)
+        });
+        let weak = self.observation(test, history, Strictness::Weak);
+        if is_bulk || explain(&weak, orders, STEPS) != Explained::No {
+            notes.push(text);
+            return None;
+        }
+        let mut names: Vec<_> = test
+            .threads
+            .iter()
+            .flatten()
+            .map(|call| self.program.name(call.operation))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        Some(Failure {
+            kind: Kind::Linearizability,
+            text,
+            key: format!("linearizability {}", names.join(" ")),
+            execution: 0,
+        })
+    }
+
+    fn observation(&self, test: &TestCase, history: &History, how: Strictness) -> Observation {
+        let freedom = |call: usize| {
+            let operation = test.call(call).map_or(u16::MAX, |call| call.operation);
+            match (self.program.weakness(operation), how) {
+                (Weakness::Random, _) => Freedom::Any,
+                (Weakness::None, _) | (_, Strictness::Strict) => Freedom::Strict,
+                (Weakness::Observer | Weakness::Bulk, Strictness::Weak) => Freedom::Any,
+                (Weakness::MayFail, Strictness::Weak) => Freedom::Optional,
+            }
+        };
+        let threads = history.threads.iter().map(|steps| {
+            let observed = steps.iter().map(|step| {
+                let is_refused = step.result.as_deref().is_some_and(fails_without_reason);
+                Observed {
+                    started: step.started,
+                    ended: step.ended,
+                    result: step.result.clone(),
+                    freedom: match is_refused && how == Strictness::Weak {
+                        true => Freedom::Optional,
+                        false => freedom(step.call),
+                    },
+                }
+            });
+            observed.collect()
+        });
+        let after = history.after.iter().map(|step| {
+            (
+                step.result.clone(),
+                freedom(step.call) == Freedom::Strict || how == Strictness::Weak,
+            )
+        });
+        Observation {
+            threads: threads.collect(),
+            after: match history.is_whole {
+                true => after.collect(),
+                false => Vec::new(),
+            },
+        }
+    }
+
+    /// The calls of a test, for people.
+    pub fn calls(&self, test: &TestCase) -> String {
+        let threads = test.threads.iter().map(|calls| {
+            let names: Vec<_> = calls
+                .iter()
+                .map(|call| self.program.name(call.operation))
+                .collect();
+            names.join(", ")
+        });
+        let threads: Vec<_> = threads.collect();
+        threads.join(" ∥ ")
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Strictness {
+    Strict,
+    Weak,
+}
+
+impl Judgement {
+    fn add(&mut self, failure: Option<Failure>, execution: usize) {
+        let Some(failure) = failure else { return };
+        if self.failures.iter().all(|known| known.key != failure.key) {
+            self.failures.push(Failure {
+                execution,
+                ..failure
+            });
+        }
+    }
+}
+
+/// Results by which calls say that they may be made again.
+fn fails_without_reason(result: &str) -> bool {
+    ["Retry", "WouldBlock"]
+        .iter()
+        .any(|word| result.contains(word))
+}
+
+fn has_panic(steps: &[crate::history::Step]) -> bool {
+    steps
+        .iter()
+        .any(|step| step.result.as_deref().is_some_and(is_panic))
+}
+
+/// Runs as many orders as there is time for; whether one of them came to its end.
+fn is_feasible(history: &History, orders: &mut Orders<'_>) -> bool {
+    let steps: Vec<usize> = history.threads.iter().map(Vec::len).collect();
+    let some = || {
+        let threads = 0..u8::try_from(steps.len()).unwrap_or(0);
+        let serial = |threads: &mut dyn Iterator<Item = u8>| -> Vec<u8> {
+            threads
+                .flat_map(|thread| vec![thread; steps[usize::from(thread)]])
+                .collect()
+        };
+        vec![
+            serial(&mut threads.clone()),
+            serial(&mut threads.clone().rev()),
+        ]
+    };
+    let all = all_orders(&steps, ORDERS).unwrap_or_else(some);
+    orders.run(&all);
+    all.iter().any(|order| {
+        !order.is_empty()
+            && matches!(
+                orders.play(order),
+                Some(Played::Returned(_) | Played::Nothing)
+            )
+    })
+}
+
+/// What two executions have in common that need not be judged twice.
+fn signature(history: &History) -> String {
+    let mut edges: Vec<(usize, String)> = Vec::new();
+    for step in history.concurrent().chain(&history.after) {
+        edges.push((step.started, format!("+{}{}", step.call, step.is_second)));
+        let result = step.result.as_deref().unwrap_or("");
+        let ended = step.ended.unwrap_or(usize::MAX);
+        edges.push((ended, format!("-{}{} {result}", step.call, step.is_second)));
+    }
+    edges.sort();
+    let drop = history.drop_panic.clone().unwrap_or_default();
+    let edges = edges.into_iter().map(|(_, text)| text);
+    edges.chain([drop]).collect::<Vec<_>>().join("\n")
+}
+
+/// Explains that a thread is stuck: at the end of an order its next call is, too.
+struct StuckAt<'a, 'b> {
+    orders: &'a mut Orders<'b>,
+    thread: usize,
+}
+
+impl Sequential for StuckAt<'_, '_> {
+    fn play(&mut self, order: &[u8]) -> Option<Played> {
+        self.orders.play(order)
+    }
+
+    fn after(&mut self, order: &[u8]) -> Option<Vec<Option<String>>> {
+        self.orders.after(order)
+    }
+
+    fn is_end(&mut self, order: &[u8]) -> Option<bool> {
+        let mut next = order.to_vec();
+        next.push(u8::try_from(self.thread).unwrap_or(u8::MAX));
+        Some(self.orders.play(&next)? == Played::Stuck)
+    }
+}

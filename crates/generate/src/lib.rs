@@ -1,0 +1,36 @@
+//! Concurrent tests from a type's name alone (CovCon: coverage-guided generation of concurrent
+//! tests): what the type offers ([`discovery`]), a program that can do any of it ([`harness`]),
+//! which calls to run at the same time next ([`select`], [`pairs`]), and whether what came of them
+//! is right.
+//!
+//! Tests are data ([`mod@test_case`]) for one program, so none is compiled.
+//!
+//! Deliberately absent: starting cargo or programs, and printing. Everything is run through
+//! [`raddle_trace::runner::Runner`].
+
+pub mod arguments;
+pub mod calibrate;
+pub mod compose;
+pub mod constructors;
+pub mod discovery;
+pub mod harness;
+pub mod history;
+pub mod judge;
+pub mod library;
+pub mod linearize;
+#[cfg(test)]
+mod linearize_tests;
+pub mod methods;
+pub mod model;
+pub mod pairs;
+pub mod program;
+pub mod recipe;
+pub mod results;
+pub mod rustdoc;
+pub mod search;
+pub mod select;
+pub mod sequential;
+mod solve;
+pub mod test_case;
+mod traits;
+pub mod type_name;

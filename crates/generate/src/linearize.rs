@@ -1,0 +1,229 @@
+//! Whether some order of the calls, one after the other, explains what came of them at the same
+//! time: the search of Wing and Gong, which keeps what is known about orders.
+//!
+//! An order keeps the order of each thread and of calls that did not overlap. A call that never
+//! returned may have had its effect, or not. What is not known within the budget counts as
+//! explained, so that nothing is reported that may be right.
+
+use crate::history::{is_panic, panic_site};
+
+/// In an order: this thread's next call is left out.
+pub const LEFT_OUT: u8 = 0x80;
+
+/// How much a result has to be what an order gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freedom {
+    /// It has to be the same.
+    Strict,
+    /// It may be anything.
+    Any,
+    /// It may be anything, and the call may have had no effect.
+    Optional,
+}
+
+/// A step of a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// When it began.
+    pub started: usize,
+    /// When it ended, if it did.
+    pub ended: Option<usize>,
+    /// What it returned, if it did.
+    pub result: Option<String>,
+    /// What that has to be.
+    pub freedom: Freedom,
+}
+
+/// What a run of an order gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Played {
+    /// The last step of the order returned this; `None` if it was left out.
+    Returned(Option<String>),
+    /// It never returned.
+    Stuck,
+    /// The thread had nothing more to do.
+    Nothing,
+}
+
+/// Runs the calls of a test one after the other.
+pub trait Sequential {
+    /// What the last step of an order comes to; `None` if that is not known.
+    fn play(&mut self, order: &[u8]) -> Option<Played>;
+
+    /// What the calls after all threads return, after this order; `None` if that is not known.
+    fn after(&mut self, order: &[u8]) -> Option<Vec<Option<String>>>;
+
+    /// Whether an order may be where the test ended; `None` if that is not known.
+    fn is_end(&mut self, _order: &[u8]) -> Option<bool> {
+        Some(true)
+    }
+
+    /// What tells the states after two orders of the same calls apart, if something does.
+    fn state(&mut self, _order: &[u8]) -> Option<u64> {
+        None
+    }
+}
+
+/// What is to be explained.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observation {
+    /// By thread.
+    pub threads: Vec<Vec<Observed>>,
+    /// Results of the calls after all threads, and which of them have to be the same.
+    pub after: Vec<(Option<String>, bool)>,
+}
+
+/// Whether two results are the same; of panics it matters where they were.
+pub fn is_same(one: &str, other: &str) -> bool {
+    match is_panic(one) && is_panic(other) {
+        true => panic_site(one) == panic_site(other),
+        false => one == other,
+    }
+}
+
+/// What a search came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Explained {
+    /// There is such an order.
+    Yes,
+    /// There is none.
+    No,
+    /// Not known within the budget.
+    Unknown,
+}
+
+/// Looks for an order that explains what was observed, in so many steps at most.
+pub fn explain(
+    observation: &Observation,
+    sequential: &mut dyn Sequential,
+    budget: usize,
+) -> Explained {
+    let mut search = Search {
+        observation,
+        sequential,
+        left: budget,
+        is_unknown: false,
+        seen: std::collections::HashSet::new(),
+        order: Vec::new(),
+        positions: vec![0; observation.threads.len()],
+    };
+    match search.run() {
+        true => Explained::Yes,
+        false if search.is_unknown => Explained::Unknown,
+        false => Explained::No,
+    }
+}
+
+struct Search<'a> {
+    observation: &'a Observation,
+    sequential: &'a mut dyn Sequential,
+    left: usize,
+    is_unknown: bool,
+    seen: std::collections::HashSet<(Vec<usize>, u64)>,
+    order: Vec<u8>,
+    positions: Vec<usize>,
+}
+
+impl Search<'_> {
+    fn run(&mut self) -> bool {
+        let is_over = self
+            .observation
+            .threads
+            .iter()
+            .zip(&self.positions)
+            .all(|(steps, at)| steps[*at..].iter().all(|step| step.ended.is_none()));
+        if is_over && self.is_end_explained() {
+            return true;
+        }
+        for thread in self.candidates() {
+            if self.left == 0 {
+                self.is_unknown = true;
+                return false;
+            }
+            self.left -= 1;
+            let step = &self.observation.threads[thread][self.positions[thread]];
+            let name = u8::try_from(thread).unwrap_or(u8::MAX);
+            if self.try_step(thread, name, step) {
+                return true;
+            }
+            if step.freedom == Freedom::Optional && self.try_step(thread, name | LEFT_OUT, step) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Threads whose next step may come next, the one that ended first before others: it is
+    /// most often right.
+    fn candidates(&self) -> Vec<usize> {
+        let next = |thread: usize| self.observation.threads[thread].get(self.positions[thread]);
+        let threads = 0..self.positions.len();
+        let first_end = threads
+            .clone()
+            .filter_map(|thread| next(thread)?.ended)
+            .min();
+        let mut candidates: Vec<usize> = threads
+            .filter(|thread| {
+                next(*thread).is_some_and(|step| first_end.is_none_or(|end| step.started < end))
+            })
+            .collect();
+        candidates.sort_by_key(|thread| {
+            next(*thread)
+                .and_then(|step| step.ended)
+                .unwrap_or(usize::MAX)
+        });
+        candidates
+    }
+
+    fn try_step(&mut self, thread: usize, name: u8, step: &Observed) -> bool {
+        self.order.push(name);
+        self.positions[thread] += 1;
+        let fits = match self.sequential.play(&self.order) {
+            None => {
+                self.is_unknown = true;
+                false
+            }
+            Some(Played::Stuck | Played::Nothing) => false,
+            Some(Played::Returned(result)) => match (&step.result, &result, step.freedom) {
+                (Some(one), Some(other), Freedom::Strict) => is_same(one, other),
+                (Some(one), Some(other), _) => is_panic(one) == is_panic(other) || !is_panic(one),
+                _ => true,
+            },
+        };
+        let is_new = fits && self.is_new();
+        let found = is_new && self.run();
+        self.positions[thread] -= 1;
+        self.order.pop();
+        found
+    }
+
+    fn is_new(&mut self) -> bool {
+        match self.sequential.state(&self.order) {
+            Some(state) => self.seen.insert((self.positions.clone(), state)),
+            None => true,
+        }
+    }
+
+    fn is_end_explained(&mut self) -> bool {
+        match self.sequential.is_end(&self.order) {
+            Some(true) => {}
+            Some(false) => return false,
+            None => {
+                self.is_unknown = true;
+                return false;
+            }
+        }
+        if self.observation.after.is_empty() {
+            return true;
+        }
+        let Some(after) = self.sequential.after(&self.order) else {
+            self.is_unknown = true;
+            return false;
+        };
+        let mut pairs = self.observation.after.iter().zip(&after);
+        pairs.all(|((one, is_strict), other)| match (one, other) {
+            (Some(one), Some(other)) => !is_strict || is_same(one, other),
+            _ => true,
+        })
+    }
+}

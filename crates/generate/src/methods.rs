@@ -1,0 +1,461 @@
+//! What can be called on a shared object: methods with `&self`, `self: &Arc<Self>` or
+//! `self: Arc<Self>`, those of traits that the type or a reference to it has, and methods of the
+//! handles that they return.
+
+use crate::arguments::{Maker, Refusal};
+use crate::library::Library;
+use crate::model::{Function, Implementation, Substitution, Type, is_std, last};
+use crate::recipe::{Names, Recipe, Snippet};
+use crate::results::{Class, class, shown};
+use crate::solve::solve;
+
+/// Traits of std whose methods are not worth a test: they only show, compare or convert.
+const DULL: &[&str] = &[
+    "Debug",
+    "Display",
+    "Drop",
+    "From",
+    "Hash",
+    "PartialOrd",
+    "Ord",
+    "Borrow",
+    "AsRef",
+    "Any",
+    "Default",
+    "FromIterator",
+    "Serialize",
+    "Deserialize",
+    "Index",
+    "Deref",
+    "Error",
+    "PartialEq",
+    "Eq",
+    "Not",
+    "DerefMut",
+    "IndexMut",
+    "BorrowMut",
+    "AsMut",
+    "Extend",
+];
+
+/// Something that a test may do with one of its objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// `push`, `entry.or_insert`, `Read::read`.
+    pub name: String,
+    /// For people.
+    pub signature: String,
+    /// Which of the objects it is called on.
+    pub part: usize,
+    /// What its result is.
+    pub class: Class,
+    /// How it is written down, with `{o}` for the object.
+    pub steps: Vec<Step>,
+    /// Body of its function in the harness.
+    pub body: String,
+}
+
+/// One call of an operation. A second one is made on what the first returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The call, with `{o}` for what it is made on.
+    pub call: Recipe,
+    /// How a handle is taken out of the result, if it is not the result.
+    pub takes: Option<&'static str>,
+}
+
+/// A method that is not called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Its name.
+    pub name: String,
+    /// For people.
+    pub signature: String,
+    /// Why.
+    pub why: String,
+    /// What the user can do about it.
+    pub remedy: String,
+}
+
+/// What can be done with one object, and what cannot.
+#[derive(Clone, Debug, Default)]
+pub struct Methods {
+    /// What can.
+    pub operations: Vec<Operation>,
+    /// What cannot.
+    pub refused: Vec<Refused>,
+}
+
+/// How the object is handed to a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Receiver {
+    /// Code for it, with `{o}` for the object.
+    Shared(&'static str),
+    /// It needs what a shared object cannot give.
+    Refused(&'static str, &'static str),
+}
+
+/// A method with all that is known about it.
+struct Method<'a> {
+    found: &'a Implementation,
+    function: Function,
+    known: Substitution,
+}
+
+/// The methods of a part of the test's objects.
+pub fn methods(maker: Maker<'_>, one: &Type, part: usize) -> Methods {
+    let mut result = Methods::default();
+    for (found, known) in maker.library.implementations(one) {
+        for function in functions(maker.library, &found) {
+            let method = Method {
+                found: &found,
+                function,
+                known: known.clone(),
+            };
+            add(maker, one, part, method, &mut result);
+        }
+    }
+    result.operations.sort_by(|a, b| a.name.cmp(&b.name));
+    result
+        .operations
+        .dedup_by(|a, b| a.name == b.name && a.signature == b.signature);
+    result.refused.sort_by(|a, b| a.name.cmp(&b.name));
+    result
+        .refused
+        .dedup_by(|a, b| a.name == b.name && a.signature == b.signature);
+    result
+}
+
+/// Functions that others may call, those that a trait provides included.
+fn functions(library: &Library, found: &Implementation) -> Vec<Function> {
+    let Some(of_trait) = &found.of_trait else {
+        let functions = found.functions.iter();
+        return functions
+            .filter(|function| function.is_public && function.has_receiver())
+            .cloned()
+            .collect();
+    };
+    let is_on_reference = matches!(found.subject, Type::Reference { .. });
+    let name = last(&of_trait.path);
+    if DULL.contains(&name) && (is_std(&of_trait.path) || !is_on_reference) {
+        return Vec::new();
+    }
+    let mut result = found.functions.clone();
+    let provided = library.one_trait(&of_trait.path);
+    let provided = provided.into_iter().flat_map(|one| one.functions);
+    result.extend(provided.filter(|function| {
+        let is_own = found.functions.iter().any(|own| own.name == function.name);
+        found.provided.contains(&function.name) && !is_own
+    }));
+    result.retain(Function::has_receiver);
+    result
+}
+
+fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &mut Methods) {
+    let library = maker.library;
+    let mut method = method;
+    let (_, receiver) = &method.function.inputs[0];
+    let receiver = library.resolve(receiver, &method.known);
+    let receiver = shared_receiver(&receiver, one, &method);
+    let signature = signature(library, &method);
+    let name = name(&method);
+    let refuse = |result: &mut Methods, why: String, remedy: &str| {
+        result.refused.push(Refused {
+            name: name.clone(),
+            signature: signature.clone(),
+            why,
+            remedy: remedy.to_owned(),
+        });
+    };
+    let receiver = match receiver {
+        Receiver::Shared(code) => code,
+        Receiver::Refused(why, remedy) => return refuse(result, why.to_owned(), remedy),
+    };
+    if method.function.is_unsafe {
+        let remedy = "wrap it in a safe function and name that type, or use `--unsafe`";
+        return refuse(result, "it is an `unsafe fn`".to_owned(), remedy);
+    }
+    let violated = library.violated(&method.found.generics, &method.known);
+    if let Some(why) = violated {
+        return refuse(result, why, "name the type with other arguments");
+    }
+    solve(
+        library,
+        &method.found.generics,
+        &method.function,
+        &mut method.known,
+    );
+    solve(
+        library,
+        &method.function.generics,
+        &method.function,
+        &mut method.known,
+    );
+    if let Some(why) = library.violated(&method.function.generics, &method.known) {
+        return refuse(result, why, "name the type with other arguments");
+    }
+    let call = match call(maker, &method, receiver) {
+        Ok(call) => call,
+        Err(why) => {
+            let remedy = "make such a value in a function of your own that calls it";
+            return refuse(result, why, remedy);
+        }
+    };
+    let output = output(library, &method);
+    let class = class(library, &output);
+    let is_future = method.function.is_async || class == Class::Future;
+    let first = Step { call, takes: None };
+    let body = body(library, &first, &output, &class, is_future);
+    result.operations.push(Operation {
+        name: name.clone(),
+        signature: signature.clone(),
+        part,
+        class,
+        steps: vec![first.clone()],
+        body,
+    });
+    if !is_future {
+        let handles = on_handle(maker, one, &first, &output);
+        result
+            .operations
+            .extend(
+                handles
+                    .into_iter()
+                    .map(|(method, steps, class, body)| Operation {
+                        name: format!("{name}.{}", method.0),
+                        signature: format!("{name}(..).{}", method.1),
+                        part,
+                        class,
+                        steps,
+                        body,
+                    }),
+            );
+    }
+}
+
+fn name(method: &Method<'_>) -> String {
+    match &method.found.of_trait {
+        Some(of_trait) => format!("{}::{}", last(&of_trait.path), method.function.name),
+        None => method.function.name.clone(),
+    }
+}
+
+fn signature(library: &Library, method: &Method<'_>) -> String {
+    let inputs = method.function.inputs.iter().skip(1);
+    let inputs: Vec<_> = inputs
+        .map(|(name, input)| format!("{name}: {}", library.resolve(input, &method.known).short()))
+        .collect();
+    let output = library.resolve(&method.function.output, &method.known);
+    let output = match output.is_unit() {
+        true => String::new(),
+        false => format!(" -> {}", output.short()),
+    };
+    let word = if method.function.is_async {
+        "async "
+    } else {
+        ""
+    };
+    format!("{word}{}({}){output}", name(method), inputs.join(", "))
+}
+
+/// The type of the result; of a future, what it comes to.
+fn output(library: &Library, method: &Method<'_>) -> Type {
+    let output = library.resolve(&method.function.output, &method.known);
+    if method.function.is_async || class(library, &output) != Class::Future {
+        return output;
+    }
+    let of_impl = match &output {
+        Type::Impl(bounds) => bounds
+            .iter()
+            .find_map(|bound| bound.binding("Output"))
+            .cloned(),
+        one => library.associated(one, "Output"),
+    };
+    of_impl.unwrap_or(Type::Unknown("?".to_owned()))
+}
+
+fn shared_receiver(receiver: &Type, one: &Type, method: &Method<'_>) -> Receiver {
+    let is_arc =
+        |other: &Type| other.std_name() == Some("Arc") && other.arguments().first() == Some(one);
+    let own = method.known.get("Self");
+    let is_on_reference = matches!(method.found.subject, Type::Reference { .. });
+    match receiver {
+        Type::Reference {
+            mutable: false,
+            target,
+        } if **target == *one => Receiver::Shared("(&**{o})"),
+        Type::Reference {
+            mutable: false,
+            target,
+        } if is_arc(target) => Receiver::Shared("{o}"),
+        other if is_arc(other) => Receiver::Shared("{o}.clone()"),
+        Type::Reference { mutable, target } if is_on_reference && own == Some(&**target) => {
+            match mutable {
+                true => Receiver::Shared("(&mut &**{o})"),
+                false => Receiver::Shared("(&&**{o})"),
+            }
+        }
+        Type::Path(..)
+            if receiver.std_name() == Some("Pin")
+                && receiver.arguments().first() == Some(&Type::reference(one.clone())) =>
+        {
+            Receiver::Shared("std::pin::Pin::new(&**{o})")
+        }
+        Type::Reference { mutable: true, .. } => Receiver::Refused(
+            "it takes `&mut self`, which a shared object does not give",
+            "if it is meant to be shared, put it behind a lock in a type of your own",
+        ),
+        _ => Receiver::Refused(
+            "it takes the object by value, which a shared object does not give",
+            "drop and conversions run when the test is over",
+        ),
+    }
+}
+
+/// The call, or why an argument cannot be made.
+fn call(maker: Maker<'_>, method: &Method<'_>, receiver: &str) -> Result<Recipe, Refusal> {
+    let library = maker.library;
+    let inputs = method.function.inputs.iter().skip(1);
+    let arguments = inputs.map(|(name, input)| {
+        let value = maker.value(&library.resolve(input, &method.known), name);
+        value.map_err(|why| format!("argument `{name}`: {why}"))
+    });
+    let arguments = arguments.collect::<Result<Vec<_>, Refusal>>()?;
+    let name = &method.function.name;
+    let Some(of_trait) = &method.found.of_trait else {
+        return Ok(Recipe::list(format!("{receiver}.{name}("), arguments, ")"));
+    };
+    let path = library.public_path(&of_trait.path);
+    let mut path = path.ok_or("its trait cannot be named")?;
+    let written = of_trait.arguments.iter();
+    let written: Option<Vec<_>> = written
+        .map(|one| library.written(&library.resolve(one, &method.known)))
+        .collect();
+    if let Some(written) = written.filter(|written| !written.is_empty()) {
+        path += &format!("::<{}>", written.join(", "));
+    }
+    let separator = if arguments.is_empty() { "" } else { ", " };
+    let before = format!("{path}::{name}({receiver}{separator}");
+    Ok(Recipe::list(before, arguments, ")"))
+}
+
+/// A recipe's code for this object.
+fn code_on(call: &Recipe, object: &str, names: &mut Names) -> Snippet {
+    let mut snippet = call.code(names);
+    snippet.expression = snippet.expression.replace("{o}", object);
+    snippet
+}
+
+/// Body of an operation: what it returns is held as long as the scheduler likes.
+fn body(library: &Library, first: &Step, output: &Type, class: &Class, is_future: bool) -> String {
+    let snippet = code_on(&first.call, "o", &mut Names::default());
+    let value = match is_future {
+        true => format!(
+            "match drive({}) {{ Some(r) => r, None => return String::from(\"Pending\") }}",
+            snippet.expression
+        ),
+        false => snippet.expression,
+    };
+    let text = shown(library, output, "r");
+    let held = match class.is_held() {
+        true => "keep.until(move || { drop(r); String::new() }); ",
+        false => "",
+    };
+    let statements = snippet.statements;
+    format!("{statements}let mut r = {value}; let text = {text}; {held}text")
+}
+
+type OnHandle = ((String, String), Vec<Step>, Class, String);
+
+/// Calls on what a method returned.
+fn on_handle(maker: Maker<'_>, one: &Type, first: &Step, output: &Type) -> Vec<OnHandle> {
+    let library = maker.library;
+    let (takes, handle) = match output.std_name() {
+        Some("Option") => (Some("Some"), output.arguments().first()),
+        Some("Result") => (Some("Ok"), output.arguments().first()),
+        _ => (None, Some(output)),
+    };
+    let Some(handle) = handle.filter(|handle| *handle != one) else {
+        return Vec::new();
+    };
+    let is_held = class(library, handle).is_held();
+    if !is_held || handle.std_name().is_some() {
+        return Vec::new();
+    }
+    let mut result = Vec::new();
+    for (found, known) in library.implementations(handle) {
+        if found.of_trait.is_some() || library.violated(&found.generics, &known).is_some() {
+            continue;
+        }
+        for function in functions(library, &found) {
+            let mut method = Method {
+                found: &found,
+                function,
+                known: known.clone(),
+            };
+            let Some(receiver) = handle_receiver(library, handle, &method) else {
+                continue;
+            };
+            if method.function.is_unsafe || method.function.is_async {
+                continue;
+            }
+            solve(
+                library,
+                &found.generics,
+                &method.function,
+                &mut method.known,
+            );
+            solve(
+                library,
+                &method.function.generics,
+                &method.function,
+                &mut method.known,
+            );
+            let is_violated = library
+                .violated(&method.function.generics, &method.known)
+                .is_some();
+            let Ok(call) = call(maker, &method, receiver) else {
+                continue;
+            };
+            if is_violated {
+                continue;
+            }
+            let second = Step { call, takes };
+            let output = self::output(library, &method);
+            let body = body_on_handle(library, first, &second, &output);
+            let names = (method.function.name.clone(), signature(library, &method));
+            let class = class(library, &output);
+            result.push((names, vec![first.clone(), second], class, body));
+        }
+    }
+    result
+}
+
+fn handle_receiver(library: &Library, handle: &Type, method: &Method<'_>) -> Option<&'static str> {
+    let (_, receiver) = &method.function.inputs[0];
+    match library.resolve(receiver, &method.known) {
+        one if one == *handle => Some("{o}"),
+        Type::Reference { mutable, target } if *target == *handle => match mutable {
+            true => Some("(&mut {o})"),
+            false => Some("(&{o})"),
+        },
+        _ => None,
+    }
+}
+
+/// The second call is made when the scheduler likes, with arguments that are made before.
+fn body_on_handle(library: &Library, first: &Step, second: &Step, output: &Type) -> String {
+    let mut names = Names::default();
+    let one = code_on(&first.call, "o", &mut names);
+    let other = code_on(&second.call, "h", &mut names);
+    let taken = match second.takes {
+        Some("Some") => "let Some(mut h) = r else { return String::from(\"None\") }; ",
+        Some(_) => "let Ok(mut h) = r else { return String::from(\"Err\") }; ",
+        None => "let mut h = r; ",
+    };
+    let text = shown(library, output, "r");
+    format!(
+        "{}{}let mut r = {}; {taken}keep.until(move || {{ let mut r = {}; {text} }}); String::new()",
+        one.statements, other.statements, one.expression, other.expression
+    )
+}

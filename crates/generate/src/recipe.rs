@@ -1,0 +1,423 @@
+//! How a value is made: as code of the harness, which takes bytes of the test to choose, and as
+//! the literal that the same bytes come to, for a test that people read.
+//!
+//! Both take bytes in the same order: depth first, from left to right. Where bytes are missing
+//! they are 0, so that the smallest value is the one without bytes.
+
+/// Values of a domain are few, so that calls meet each other.
+const SMALL: u8 = 4;
+/// Texts.
+const TEXTS: [&str; 4] = ["", "a", "b", "ab"];
+/// Most elements of a collection.
+const LONGEST: u8 = 3;
+
+/// How a value is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recipe {
+    /// A small number of this type.
+    Number(String),
+    /// A power of two of this type, from 1: for capacities, where 0 is often refused.
+    Capacity(String),
+    /// `false` or `true`.
+    Flag,
+    /// A letter.
+    Letter,
+    /// A `String`.
+    Text,
+    /// Always the same.
+    Fixed(String),
+    /// Text around the values of others: `Box::new(` .. `)`, `path(` .. `, ` .. `)`.
+    Around {
+        /// Before the first.
+        before: String,
+        /// Between two, and names of fields.
+        parts: Vec<(String, Recipe)>,
+        /// After the last.
+        after: String,
+    },
+    /// A reference to a value, which gets a place of its own.
+    Reference {
+        /// Whether it is `&mut`.
+        mutable: bool,
+        /// The value.
+        value: Box<Recipe>,
+        /// What follows the place: `[..]` for slices.
+        after: &'static str,
+    },
+    /// `Some` or `None`.
+    Optional(Box<Recipe>),
+    /// One of several.
+    Choice(Vec<Recipe>),
+    /// A collection of this type.
+    Many {
+        /// `Vec<_>`.
+        collection: String,
+        /// An element.
+        element: Box<Recipe>,
+    },
+    /// A closure.
+    Closure(Box<Closure>),
+}
+
+/// A closure that notes down what it is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closure {
+    /// Types of its parameters, as far as they can be written.
+    pub parameters: Vec<String>,
+    /// Parameters that it writes to, and what.
+    pub writes: Vec<(usize, Recipe)>,
+    /// What it returns.
+    pub result: Returned,
+}
+
+/// What a closure returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// Nothing.
+    Unit,
+    /// One of its arguments.
+    Argument(usize),
+    /// What it was given, as text.
+    Seen,
+    /// A value, the same each time.
+    Value(Recipe),
+}
+
+impl Recipe {
+    /// `before` value `after`.
+    pub fn wrapped(before: &str, value: Recipe, after: &str) -> Self {
+        Self::Around {
+            before: before.to_owned(),
+            parts: vec![(String::new(), value)],
+            after: after.to_owned(),
+        }
+    }
+
+    /// A call, tuple or the like.
+    pub fn list(before: impl Into<String>, values: Vec<Recipe>, after: &str) -> Self {
+        Self::Around {
+            before: before.into(),
+            parts: values
+                .into_iter()
+                .map(|value| (String::new(), value))
+                .collect(),
+            after: after.to_owned(),
+        }
+    }
+}
+
+/// Code of the harness: statements, and an expression that follows them. Bytes come from `u`.
+#[derive(Clone, Debug, Default)]
+pub struct Snippet {
+    /// Before the expression.
+    pub statements: String,
+    /// The value.
+    pub expression: String,
+}
+
+impl Snippet {
+    fn block(&self) -> String {
+        match self.statements.is_empty() {
+            true => self.expression.clone(),
+            false => format!("{{ {}{} }}", self.statements, self.expression),
+        }
+    }
+}
+
+/// Gives variables of generated code their names.
+#[derive(Clone, Debug, Default)]
+pub struct Names(usize);
+
+impl Names {
+    /// A name that was not given before.
+    pub fn fresh(&mut self) -> String {
+        self.0 += 1;
+        format!("a{}", self.0)
+    }
+}
+
+impl Recipe {
+    /// As code of the harness.
+    pub fn code(&self, names: &mut Names) -> Snippet {
+        let only = |expression: String| Snippet {
+            statements: String::new(),
+            expression,
+        };
+        match self {
+            Self::Number(name) => only(format!("(u.small() as {name})")),
+            Self::Capacity(name) => only(format!("((1u64 << u.small()) as {name})")),
+            Self::Flag => only("u.flag()".to_owned()),
+            Self::Letter => only("u.letter()".to_owned()),
+            Self::Text => only("u.text()".to_owned()),
+            Self::Fixed(text) => only(text.clone()),
+            Self::Around {
+                before,
+                parts,
+                after,
+            } => {
+                let mut snippet = only(before.clone());
+                for (index, (label, part)) in parts.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    let place = snippet.place(part, names);
+                    snippet.expression += &format!("{separator}{label}{place}");
+                }
+                snippet.expression += after;
+                snippet
+            }
+            Self::Reference {
+                mutable,
+                value,
+                after,
+            } => {
+                let mut snippet = Snippet::default();
+                let place = snippet.place(value, names);
+                let word = if *mutable { "mut " } else { "" };
+                snippet.expression = format!("&{word}{place}{after}");
+                snippet
+            }
+            Self::Optional(value) => {
+                let value = value.code(names).block();
+                only(format!("if u.flag() {{ Some({value}) }} else {{ None }}"))
+            }
+            Self::Choice(options) => {
+                let count = options.len();
+                let arms = options.iter().enumerate().map(|(index, option)| {
+                    let pattern = match index + 1 == count {
+                        true => "_".to_owned(),
+                        false => index.to_string(),
+                    };
+                    format!("{pattern} => {}, ", option.code(names).block())
+                });
+                let arms: String = arms.collect();
+                only(format!("match u.one_of({count}) {{ {arms}}}"))
+            }
+            Self::Many {
+                collection,
+                element,
+            } => {
+                let element = element.code(names).block();
+                only(format!(
+                    "(0..u.count()).map(|_| {element}).collect::<{collection}>()"
+                ))
+            }
+            Self::Closure(closure) => closure.code(names),
+        }
+    }
+
+    /// As the literal that these bytes come to.
+    pub fn literal(&self, bytes: &mut Bytes<'_>) -> String {
+        match self {
+            Self::Number(name) if name.starts_with('f') => format!("{}.0", bytes.small()),
+            Self::Number(name) => format!("{}{name}", bytes.small()),
+            Self::Capacity(_) => (1_u64 << bytes.small()).to_string(),
+            Self::Flag => bytes.flag().to_string(),
+            Self::Letter => format!("'{}'", char::from(b'a' + bytes.small())),
+            Self::Text => {
+                let text = TEXTS[usize::from(bytes.next()) % TEXTS.len()];
+                format!("String::from({text:?})")
+            }
+            Self::Fixed(text) => text.clone(),
+            Self::Around {
+                before,
+                parts,
+                after,
+            } => {
+                let parts = parts.iter();
+                let parts: Vec<_> = parts
+                    .map(|(label, part)| format!("{label}{}", part.literal(bytes)))
+                    .collect();
+                format!("{before}{}{after}", parts.join(", "))
+            }
+            Self::Reference {
+                mutable,
+                value,
+                after,
+            } => {
+                let word = if *mutable { "mut " } else { "" };
+                format!("&{word}{}{after}", value.literal(bytes))
+            }
+            Self::Optional(value) => match bytes.flag() {
+                true => format!("Some({})", value.literal(bytes)),
+                false => "None".to_owned(),
+            },
+            Self::Choice(options) => {
+                let chosen = usize::from(bytes.next()) % options.len();
+                options[chosen].literal(bytes)
+            }
+            Self::Many {
+                collection,
+                element,
+            } => {
+                let count = bytes.next() % (LONGEST + 1);
+                let elements: Vec<_> = (0..count).map(|_| element.literal(bytes)).collect();
+                match collection.starts_with("Vec") {
+                    true => format!("vec![{}]", elements.join(", ")),
+                    false => {
+                        let name = collection.split('<').next().unwrap_or(collection);
+                        format!("{name}::from([{}])", elements.join(", "))
+                    }
+                }
+            }
+            Self::Closure(closure) => closure.literal(bytes),
+        }
+    }
+}
+
+impl Snippet {
+    /// Gives a value a place of its own and returns its name.
+    fn place(&mut self, value: &Recipe, names: &mut Names) -> String {
+        let value = value.code(names);
+        let name = names.fresh();
+        self.statements += &value.statements;
+        self.statements += &format!("let mut {name} = {}; ", value.expression);
+        name
+    }
+}
+
+impl Closure {
+    fn code(&self, names: &mut Names) -> Snippet {
+        let mut snippet = Snippet::default();
+        let parameters: Vec<_> = self.parameters.iter().map(|_| names.fresh()).collect();
+        let mut body = String::new();
+        for name in &parameters {
+            body += &format!("noted.push_str(&show!({name})); ");
+        }
+        for (index, value) in &self.writes {
+            let place = snippet.place(value, names);
+            body += &format!("*{} = {place}.clone(); ", parameters[*index]);
+        }
+        let result = match &self.result {
+            Returned::Unit => "()".to_owned(),
+            Returned::Argument(index) => parameters[*index].clone(),
+            Returned::Seen => "noted.clone()".to_owned(),
+            Returned::Value(value) => format!("{}.clone()", snippet.place(value, names)),
+        };
+        let list = self.list(&parameters);
+        snippet.expression = format!(
+            "move |{list}| {{ let mut noted = String::new(); {body}note(&noted); {result} }}"
+        );
+        snippet
+    }
+
+    fn literal(&self, bytes: &mut Bytes<'_>) -> String {
+        let parameters: Vec<_> = (0..self.parameters.len())
+            .map(|index| match self.parameters.len() {
+                1 => "value".to_owned(),
+                _ => format!("value_{index}"),
+            })
+            .collect();
+        let mut body: Vec<String> = Vec::new();
+        for (index, value) in &self.writes {
+            body.push(format!(
+                "*{} = {};",
+                parameters[*index],
+                value.literal(bytes)
+            ));
+        }
+        let result = match &self.result {
+            Returned::Unit => String::new(),
+            Returned::Argument(index) => parameters[*index].clone(),
+            Returned::Seen => match parameters.as_slice() {
+                [] => "String::new()".to_owned(),
+                [first, ..] => format!("format!(\"{{:?}}\", {first})"),
+            },
+            Returned::Value(value) => value.literal(bytes),
+        };
+        let list = self.list(&parameters);
+        body.push(result);
+        format!("move |{list}| {{ {} }}", body.join(" ").trim())
+    }
+
+    fn list(&self, names: &[String]) -> String {
+        let parameters = names.iter().zip(&self.parameters);
+        let parameters: Vec<_> = parameters
+            .map(|(name, one)| match one.is_empty() {
+                true => name.clone(),
+                false => format!("{name}: {one}"),
+            })
+            .collect();
+        parameters.join(", ")
+    }
+}
+
+/// The bytes of a test from which values are made; the harness reads them in the same way.
+#[derive(Clone, Debug)]
+pub struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    /// From the first on.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    fn next(&mut self) -> u8 {
+        let first = self.0.first().copied().unwrap_or(0);
+        self.0 = self.0.get(1..).unwrap_or(&[]);
+        first
+    }
+
+    fn small(&mut self) -> u8 {
+        self.next() % SMALL
+    }
+
+    fn flag(&mut self) -> bool {
+        self.next() & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bytes, Closure, Names, Recipe, Returned};
+
+    fn number() -> Recipe {
+        Recipe::Number("u32".to_owned())
+    }
+
+    #[test]
+    fn a_literal_is_what_the_bytes_come_to() {
+        let pair = Recipe::list(
+            "(",
+            vec![number(), Recipe::Optional(Box::new(number()))],
+            ")",
+        );
+        assert_eq!(
+            pair.literal(&mut Bytes::new(&[5, 1, 2])),
+            "(1u32, Some(2u32))"
+        );
+        assert_eq!(pair.literal(&mut Bytes::new(&[])), "(0u32, None)");
+        let many = Recipe::Many {
+            collection: "Vec<_>".to_owned(),
+            element: Box::new(Recipe::Text),
+        };
+        let text = many.literal(&mut Bytes::new(&[2, 1, 2]));
+        assert_eq!(text, r#"vec![String::from("a"), String::from("b")]"#);
+    }
+
+    #[test]
+    fn the_harness_takes_bytes_in_the_order_of_literals() {
+        let reference = Recipe::Reference {
+            mutable: false,
+            value: Box::new(Recipe::Flag),
+            after: "",
+        };
+        let call = Recipe::list("f(", vec![number(), reference], ")");
+        let code = call.code(&mut Names::default());
+        let number = code.statements.find("u.small()");
+        assert!(number.is_some() && number < code.statements.find("u.flag()"));
+        assert_eq!(code.expression, "f(a1, a3)");
+        assert_eq!(call.literal(&mut Bytes::new(&[3, 1])), "f(3u32, &true)");
+    }
+
+    #[test]
+    fn closures_write_and_return_what_bytes_say() {
+        let closure = Recipe::Closure(Box::new(Closure {
+            parameters: vec!["&mut u32".to_owned()],
+            writes: vec![(0, number())],
+            result: Returned::Value(Recipe::Flag),
+        }));
+        let literal = closure.literal(&mut Bytes::new(&[2, 1]));
+        assert_eq!(literal, "move |value: &mut u32| { *value = 2u32; true }");
+        let code = closure.code(&mut Names::default());
+        assert!(code.expression.contains("show!(a1)"), "{}", code.expression);
+    }
+}

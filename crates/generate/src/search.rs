@@ -1,0 +1,186 @@
+//! The loop: select a pair, write its tests, run them under many schedules, count what was
+//! covered, judge what came of them; until there is a violation, or no time left.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use raddle_abi::control::PlanEnd;
+use raddle_abi::plan::oracles;
+use raddle_schedule::rng::{Rng, mix};
+use raddle_trace::runner::{Outcome, PlanRequest, Runner, RunnerError};
+
+use crate::compose::Composer;
+use crate::history::History;
+use crate::judge::{Failure, Judge};
+use crate::pairs::{Coverage, covered};
+use crate::program::Program;
+use crate::select::{Guidance, Selection};
+use crate::test_case::TestCase;
+
+/// What the user may choose.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What decides about pairs.
+    pub guidance: Guidance,
+    /// Threads of a test.
+    pub threads: usize,
+    /// Schedules under which each test is run.
+    pub schedules: u64,
+    /// The strategy that makes them.
+    pub strategy: String,
+    /// Decides about everything that is left to chance.
+    pub seed: u64,
+    /// When to stop.
+    pub deadline: Instant,
+    /// Violations after which the search ends.
+    pub most_violations: usize,
+}
+
+/// A test with what is wrong about it.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// The test.
+    pub test: TestCase,
+    /// What is wrong.
+    pub failure: Failure,
+    /// Tests until then.
+    pub tests: u64,
+    /// Time until then.
+    pub time: Duration,
+}
+
+/// How far a search is.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Tests.
+    pub tests: u64,
+    /// Executions, those of single orders left out.
+    pub executions: u64,
+    /// Tests whose objects could not be made.
+    pub invalid: u64,
+    /// Pairs covered.
+    pub covered: usize,
+    /// Pairs.
+    pub pairs: usize,
+}
+
+/// What a search came to.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Violations, one of each kind and place.
+    pub violations: Vec<Violation>,
+    /// How far it got.
+    pub tally: Tally,
+    /// What was covered.
+    pub coverage: Coverage,
+    /// Pairs covered, by time in seconds, each time they became more.
+    pub over_time: Vec<(f64, usize)>,
+    /// What only weak methods show, each sentence once.
+    pub notes: BTreeSet<String>,
+    /// Time spent running tests, and judging them.
+    pub spent: (Duration, Duration),
+}
+
+/// Searches until something is found or the time is over. `is_stopped` is asked between tests;
+/// `progress` is told how far it is.
+///
+/// # Errors
+///
+/// If the program cannot be run at all.
+pub fn search(
+    program: &Program,
+    settings: &Settings,
+    runner: &mut dyn Runner,
+    is_stopped: &dyn Fn() -> bool,
+    progress: &mut dyn FnMut(&Tally),
+) -> Result<Report, RunnerError> {
+    let methods: Vec<usize> = program
+        .methods
+        .keys()
+        .map(|number| usize::from(*number))
+        .collect();
+    let mut report = Report {
+        coverage: Coverage::new(&methods),
+        ..Report::default()
+    };
+    report.tally.pairs = report.coverage.len();
+    let composer = Composer {
+        program,
+        guidance: settings.guidance,
+        threads: settings.threads,
+    };
+    let mut selection = Selection::new(settings.guidance);
+    let mut rng = Rng::new(settings.seed);
+    let start = Instant::now();
+    let mut known = BTreeSet::new();
+    loop {
+        let Some(pair) = selection.next(&report.coverage, &mut rng) else {
+            return Ok(report);
+        };
+        let tried = report.coverage.select(pair);
+        for test in composer.tests(pair, tried, &mut rng) {
+            let is_over = Instant::now() >= settings.deadline || is_stopped();
+            if is_over || report.violations.len() >= settings.most_violations {
+                return Ok(report);
+            }
+            report.tally.tests += 1;
+            let seed = mix(settings.seed ^ report.tally.tests);
+            let begun = Instant::now();
+            let outcome = run(&test, settings, seed, runner)?;
+            count(&test, &outcome, &mut report, start.elapsed());
+            report.spent.0 += begun.elapsed();
+            let begun = Instant::now();
+            let judgement = Judge { program }.judge(&test, &outcome, runner);
+            report.spent.1 += begun.elapsed();
+            report.tally.invalid += u64::from(judgement.is_invalid);
+            report.notes.extend(judgement.notes);
+            for failure in judgement.failures {
+                if known.insert(failure.key.clone()) {
+                    report.violations.push(Violation {
+                        test: test.clone(),
+                        failure,
+                        tests: report.tally.tests,
+                        time: start.elapsed(),
+                    });
+                }
+            }
+            progress(&report.tally);
+        }
+    }
+}
+
+/// Runs a test under many schedules.
+pub fn run(
+    test: &TestCase,
+    settings: &Settings,
+    seed: u64,
+    runner: &mut dyn Runner,
+) -> Result<Outcome, RunnerError> {
+    runner.run(&PlanRequest {
+        strategy: settings.strategy.clone(),
+        seed,
+        executions: settings.schedules,
+        max_points: 20_000,
+        oracles: oracles::RACE | oracles::HEAP,
+        input: test.encode(&[]),
+        marks: true,
+        ..PlanRequest::default()
+    })
+}
+
+fn count(test: &TestCase, outcome: &Outcome, report: &mut Report, time: Duration) {
+    let mut total = BTreeMap::new();
+    for execution in &outcome.marks {
+        for (pair, count) in covered(&History::of(test, execution).trace(test)) {
+            *total.entry(pair).or_insert(0) += count;
+        }
+    }
+    report.coverage.add(&total, outcome.marks.len() as u64);
+    report.tally.executions += outcome.executions;
+    let covered = report.coverage.covered();
+    if covered > report.tally.covered {
+        report.over_time.push((time.as_secs_f64(), covered));
+    }
+    report.tally.covered = covered;
+    debug_assert!(outcome.end != PlanEnd::Finding);
+}

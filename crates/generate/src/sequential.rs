@@ -1,0 +1,196 @@
+//! Runs the calls of a test one after the other, in orders that are asked for, and remembers what
+//! came of each.
+
+use std::collections::{BTreeSet, HashMap};
+
+use raddle_abi::finding::Kind;
+use raddle_abi::mark::End;
+use raddle_abi::plan::oracles;
+use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
+
+use crate::history::{History, Step};
+use crate::linearize::{LEFT_OUT, Played, Sequential};
+use crate::test_case::TestCase;
+
+/// Orders that are run at once.
+const BATCH: usize = 100;
+
+/// Runs orders of one test.
+pub struct Orders<'a> {
+    test: &'a TestCase,
+    runner: &'a mut dyn Runner,
+    /// What the last step of each order came to.
+    known: HashMap<Vec<u8>, Played>,
+    /// What the calls afterwards returned.
+    after: HashMap<Vec<u8>, Vec<Option<String>>>,
+    /// Runs that are still allowed.
+    left: usize,
+    /// Kinds of findings in orders: these need no concurrency.
+    pub kinds: BTreeSet<Kind>,
+    /// Where orders panicked.
+    pub panics: BTreeSet<String>,
+    /// Why orders cannot be run any more.
+    pub error: Option<RunnerError>,
+}
+
+impl<'a> Orders<'a> {
+    /// Of this test, with so many runs at most.
+    pub fn new(test: &'a TestCase, runner: &'a mut dyn Runner, budget: usize) -> Self {
+        Self {
+            test,
+            runner,
+            known: HashMap::new(),
+            after: HashMap::new(),
+            left: budget,
+            kinds: BTreeSet::new(),
+            panics: BTreeSet::new(),
+            error: None,
+        }
+    }
+
+    /// Runs orders that were not run yet.
+    pub fn run(&mut self, orders: &[Vec<u8>]) {
+        let mut open: Vec<Vec<u8>> = orders.to_vec();
+        open.retain(|order| !self.after.contains_key(order));
+        while !open.is_empty() && self.left > 0 && self.error.is_none() {
+            let count = open.len().min(BATCH).min(self.left);
+            let batch: Vec<_> = open.drain(..count).collect();
+            self.left -= count;
+            let done = self.run_batch(&batch);
+            // Whatever came after an order that got stuck was not run.
+            open.splice(0..0, batch[done..].iter().cloned());
+        }
+    }
+
+    /// Runs orders in one execution; how many of them were run.
+    fn run_batch(&mut self, orders: &[Vec<u8>]) -> usize {
+        let request = PlanRequest {
+            strategy: "serial".to_owned(),
+            oracles: oracles::HEAP,
+            input: self.test.encode(orders),
+            marks: true,
+            ..PlanRequest::default()
+        };
+        let outcome = match self.runner.run(&request) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.error = Some(error);
+                return orders.len();
+            }
+        };
+        let kinds = outcome.findings.iter().map(|finding| finding.kind);
+        self.kinds
+            .extend(kinds.filter(|kind| *kind != Kind::Deadlock));
+        let Some(execution) = outcome.marks.first() else {
+            return orders.len();
+        };
+        let histories = History::read(self.test, execution);
+        let is_whole = execution.end == Some(End::Passed);
+        let last = histories.keys().last().copied().unwrap_or(0);
+        for (index, history) in &histories {
+            if let Some(order) = orders.get(*index) {
+                self.learn(order, history);
+            }
+        }
+        match is_whole {
+            true => orders.len(),
+            false => (last + 1).min(orders.len()),
+        }
+    }
+
+    fn learn(&mut self, order: &[u8], history: &History) {
+        let all = history
+            .prefix
+            .iter()
+            .chain(history.concurrent())
+            .chain(&history.after);
+        let results = all.filter_map(|step| step.result.as_deref());
+        let sites = results.filter(|result| crate::history::is_panic(result));
+        self.panics
+            .extend(sites.map(|result| crate::history::panic_site(result).to_owned()));
+        let mut steps: Vec<_> = history.threads.iter().map(|steps| steps.iter()).collect();
+        for (index, name) in order.iter().enumerate() {
+            let thread = usize::from(name & !LEFT_OUT);
+            let played = match steps.get_mut(thread).filter(|_| name & LEFT_OUT == 0) {
+                Some(steps) => match steps.next() {
+                    Some(Step {
+                        result: Some(result),
+                        ..
+                    }) => Played::Returned(Some(result.clone())),
+                    Some(_) => Played::Stuck,
+                    None => Played::Nothing,
+                },
+                None => Played::Returned(None),
+            };
+            let is_stuck = played == Played::Stuck;
+            self.known.insert(order[..=index].to_vec(), played);
+            if is_stuck {
+                return;
+            }
+        }
+        if history.is_whole {
+            let after = history.after.iter().map(|step| step.result.clone());
+            self.after.insert(order.to_vec(), after.collect());
+        }
+    }
+}
+
+impl Sequential for Orders<'_> {
+    fn play(&mut self, order: &[u8]) -> Option<Played> {
+        if !self.known.contains_key(order) {
+            // Whatever begins with something that got stuck gets no further.
+            let is_stuck =
+                (1..order.len()).any(|len| self.known.get(&order[..len]) == Some(&Played::Stuck));
+            if is_stuck {
+                return Some(Played::Stuck);
+            }
+            self.run(&[order.to_vec()]);
+        }
+        self.known.get(order).cloned()
+    }
+
+    fn after(&mut self, order: &[u8]) -> Option<Vec<Option<String>>> {
+        if !self.after.contains_key(order) {
+            self.run(&[order.to_vec()]);
+        }
+        self.after.get(order).cloned()
+    }
+}
+
+/// All orders of threads with so many steps, if there are no more than that.
+pub fn all_orders(steps: &[usize], most: usize) -> Option<Vec<Vec<u8>>> {
+    fn extend(left: &mut [usize], order: &mut Vec<u8>, most: usize, found: &mut Vec<Vec<u8>>) {
+        if found.len() > most {
+            return;
+        }
+        if left.iter().all(|steps| *steps == 0) {
+            found.push(order.clone());
+            return;
+        }
+        for thread in 0..left.len() {
+            if left[thread] > 0 {
+                left[thread] -= 1;
+                order.push(u8::try_from(thread).unwrap_or(u8::MAX));
+                extend(left, order, most, found);
+                order.pop();
+                left[thread] += 1;
+            }
+        }
+    }
+    let mut found = Vec::new();
+    extend(&mut steps.to_vec(), &mut Vec::new(), most, &mut found);
+    (found.len() <= most).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all_orders;
+
+    #[test]
+    fn orders_keep_the_order_of_each_thread() {
+        let orders = all_orders(&[2, 2], 100).unwrap();
+        assert_eq!(orders.len(), 6);
+        assert!(orders.contains(&vec![0, 1, 1, 0]));
+        assert_eq!(all_orders(&[5, 5, 5], 1000), None);
+    }
+}

@@ -1,0 +1,342 @@
+//! A program that runs tests which are data: it asks for one, makes the objects, calls what the
+//! test says from as many threads as it says, and marks when each call began and what it returned.
+//! Written by raddle; everything below the line at the end is about the type under test.
+
+use std::cell::RefCell;
+use std::fmt::Debug;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+mod raddle {
+    unsafe extern "C" {
+        pub fn raddle_harness_input(buffer: *mut u8, capacity: usize) -> usize;
+        pub fn raddle_harness_mark(kind: u32, number: u32, bytes: *const u8, len: usize);
+    }
+}
+
+const CALL: u32 = 2;
+const RETURN: u32 = 3;
+/// In the number of a mark: what the call returned is used, or dropped.
+const SECOND: u32 = 1 << 15;
+/// In the place of a call: making the objects.
+const MAKING: u32 = SECOND - 1;
+/// In the place of a call: the objects are gone.
+const GONE: u32 = SECOND - 2;
+
+fn mark(kind: u32, number: u32, text: &str) {
+    unsafe { raddle::raddle_harness_mark(kind, number, text.as_ptr(), text.len()) }
+}
+
+/// The bytes from which values are made.
+pub struct Source<'a>(&'a [u8]);
+
+impl Source<'_> {
+    fn next(&mut self) -> u8 {
+        let first = self.0.first().copied().unwrap_or(0);
+        self.0 = self.0.get(1..).unwrap_or(&[]);
+        first
+    }
+    pub fn small(&mut self) -> u8 {
+        self.next() % 4
+    }
+    pub fn flag(&mut self) -> bool {
+        self.next() & 1 == 1
+    }
+    pub fn letter(&mut self) -> char {
+        char::from(b'a' + self.small())
+    }
+    pub fn text(&mut self) -> String {
+        ["", "a", "b", "ab"][usize::from(self.next() % 4)].to_owned()
+    }
+    pub fn one_of(&mut self, count: usize) -> usize {
+        usize::from(self.next()) % count
+    }
+    pub fn count(&mut self) -> u8 {
+        self.next() % 4
+    }
+}
+
+thread_local! {
+    static NOTES: RefCell<String> = const { RefCell::new(String::new()) };
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// What closures were given is a part of the result.
+pub fn note(text: &str) {
+    NOTES.with(|notes| {
+        let mut notes = notes.borrow_mut();
+        notes.push('|');
+        notes.push_str(text);
+    })
+}
+
+pub struct Shown<'a, T: ?Sized>(pub &'a T);
+pub trait ByDebug {
+    fn shown(&self) -> String;
+}
+impl<T: Debug + ?Sized> ByDebug for &&Shown<'_, T> {
+    fn shown(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+pub trait ByTarget {
+    fn shown(&self) -> String;
+}
+impl<T: std::ops::Deref + ?Sized> ByTarget for &Shown<'_, T>
+where
+    T::Target: Debug,
+{
+    fn shown(&self) -> String {
+        format!("*{:?}", &**self.0)
+    }
+}
+pub trait ByName {
+    fn shown(&self) -> String;
+}
+impl<T: ?Sized> ByName for Shown<'_, T> {
+    fn shown(&self) -> String {
+        let name = std::any::type_name::<T>();
+        format!("<{}>", name.split('<').next().unwrap_or(name))
+    }
+}
+macro_rules! show {
+    ($value:expr) => {
+        (&&&Shown(&$value)).shown()
+    };
+}
+
+/// What a call returned, as long as it is held.
+#[derive(Default)]
+pub struct Keep(Option<Box<dyn FnOnce() -> String>>);
+
+impl Keep {
+    pub fn until(&mut self, then: impl FnOnce() -> String + 'static) {
+        self.0 = Some(Box::new(then));
+    }
+}
+
+/// Drives a future that nobody wakes.
+pub fn drive<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = std::pin::pin!(future);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    for _ in 0..100 {
+        if let std::task::Poll::Ready(result) = future.as_mut().poll(&mut context) {
+            return Some(result);
+        }
+        std::thread::yield_now();
+    }
+    None
+}
+
+struct Call {
+    id: u32,
+    operation: u16,
+    bytes: Vec<u8>,
+}
+
+struct Test {
+    constructor: u8,
+    bytes: Vec<u8>,
+    prefix: Vec<Call>,
+    threads: Vec<Vec<Call>>,
+    after: Vec<Call>,
+    orders: Vec<Vec<u8>>,
+}
+
+struct Reader {
+    bytes: Vec<u8>,
+    at: usize,
+    calls: u32,
+}
+
+impl Reader {
+    fn u8(&mut self) -> u8 {
+        let byte = self.bytes.get(self.at).copied().unwrap_or(0);
+        self.at += 1;
+        byte
+    }
+    fn u16(&mut self) -> u16 {
+        u16::from_le_bytes([self.u8(), self.u8()])
+    }
+    fn block(&mut self) -> Vec<u8> {
+        let len = self.u8();
+        (0..len).map(|_| self.u8()).collect()
+    }
+    fn calls(&mut self) -> Vec<Call> {
+        let count = self.u8();
+        let one = |reader: &mut Self| {
+            let id = reader.calls;
+            reader.calls += 1;
+            Call { id, operation: reader.u16(), bytes: reader.block() }
+        };
+        (0..count).map(|_| one(self)).collect()
+    }
+    fn test(&mut self) -> Test {
+        let (constructor, bytes) = (self.u8(), self.block());
+        let prefix = self.calls();
+        let threads = self.u8();
+        let threads = (0..threads).map(|_| self.calls()).collect();
+        let after = self.calls();
+        let orders = self.u16();
+        let orders = (0..orders).map(|_| self.block()).collect();
+        Test { constructor, bytes, prefix, threads, after, orders }
+    }
+}
+
+fn input() -> Vec<u8> {
+    let mut bytes = vec![0; 4096];
+    let len = unsafe { raddle::raddle_harness_input(bytes.as_mut_ptr(), bytes.len()) };
+    if len > bytes.len() {
+        bytes.resize(len, 0);
+        unsafe { raddle::raddle_harness_input(bytes.as_mut_ptr(), bytes.len()) };
+    }
+    bytes.truncate(len);
+    bytes
+}
+
+/// Runs something that may panic. The text of a panic begins with `!`.
+fn guarded(action: impl FnOnce() -> String) -> (String, bool) {
+    NOTES.with(|notes| notes.borrow_mut().clear());
+    match catch_unwind(AssertUnwindSafe(action)) {
+        Ok(text) => (NOTES.with(|notes| text + &notes.borrow()), true),
+        Err(_) => (PANIC.with(|panic| format!("!{}", panic.borrow())), false),
+    }
+}
+
+/// One thread of a test, or of the order in which its calls are made one after the other.
+struct Runner<'a> {
+    calls: std::slice::Iter<'a, Call>,
+    keep: Keep,
+    last: u32,
+    order: u32,
+    is_over: bool,
+}
+
+impl<'a> Runner<'a> {
+    fn new(calls: &'a [Call], order: u32) -> Self {
+        Self { calls: calls.iter(), keep: Keep::default(), last: 0, order, is_over: false }
+    }
+    /// Passes over the next call.
+    fn leave_out(&mut self) {
+        if self.keep.0.take().is_none() {
+            self.calls.next();
+        }
+    }
+    /// Makes the next call, or uses what the last one returned; false if there is nothing to do.
+    fn step(&mut self, objects: &'static Parts) -> bool {
+        if self.is_over {
+            return false;
+        }
+        let order = self.order << 16;
+        let (text, is_done) = if let Some(then) = self.keep.0.take() {
+            mark(CALL, order | SECOND | self.last, "");
+            let (text, is_done) = guarded(then);
+            mark(RETURN, order | SECOND | self.last, &text);
+            (text, is_done)
+        } else if let Some(next) = self.calls.next() {
+            self.last = next.id;
+            mark(CALL, order | next.id, "");
+            let keep = &mut self.keep;
+            let (text, is_done) =
+                guarded(|| call(next.operation, objects, &mut Source(&next.bytes), keep));
+            mark(RETURN, order | next.id, &text);
+            (text, is_done)
+        } else {
+            return false;
+        };
+        self.is_over = !is_done;
+        true
+    }
+}
+
+/// Makes the objects; `None` if that panics.
+fn made(test: &Test, order: u32) -> Option<*mut Parts> {
+    let mut objects = None;
+    let (text, is_done) = guarded(|| {
+        objects = Some(make(test.constructor, &mut Source(&test.bytes)));
+        String::new()
+    });
+    mark(RETURN, order << 16 | MAKING, &text);
+    objects.filter(|_| is_done).map(|objects| Box::into_raw(Box::new(objects)))
+}
+
+fn run_all(calls: &[Call], objects: &'static Parts, order: u32) {
+    let mut runner = Runner::new(calls, order);
+    while runner.step(objects) {}
+}
+
+fn run_threads(test: &Arc<Test>, objects: &'static Parts) {
+    let threads: Vec<_> = (0..test.threads.len())
+        .map(|index| {
+            let test = Arc::clone(test);
+            std::thread::spawn(move || {
+                let mut runner = Runner::new(&test.threads[index], 0);
+                while runner.step(objects) {
+                    if runner.keep.0.is_some() {
+                        // Whatever is held is held while others run.
+                        std::thread::yield_now();
+                    }
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        let _ = thread.join();
+    }
+}
+
+fn run_order(test: &Test, order: &[u8], number: u32, objects: &'static Parts) {
+    let threads = test.threads.iter();
+    let mut threads: Vec<_> = threads.map(|calls| Runner::new(calls, number)).collect();
+    for thread in order {
+        let is_left_out = thread & 0x80 != 0;
+        match threads.get_mut(usize::from(thread & 0x7f)) {
+            Some(runner) if is_left_out => runner.leave_out(),
+            Some(runner) => drop(runner.step(objects)),
+            None => {}
+        }
+    }
+}
+
+fn with_objects(test: &Test, order: u32, run: impl FnOnce(&'static Parts)) {
+    let Some(pointer) = made(test, order) else { return };
+    {
+        // What was made is given back below, when nobody has it any more.
+        let objects: &'static Parts = unsafe { &*pointer };
+        run_all(&test.prefix, objects, order);
+        run(objects);
+        run_all(&test.after, objects, order);
+    }
+    let (text, _) = guarded(|| {
+        drop(unsafe { Box::from_raw(pointer) });
+        String::new()
+    });
+    mark(RETURN, order << 16 | GONE, &text);
+}
+
+fn main() {
+    let bytes = input();
+    if bytes.is_empty() {
+        eprintln!("this program is run by `cargo raddle generate`");
+        return;
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(|place| place.to_string()).unwrap_or_default();
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let text = format!("{place}: {}", text.unwrap_or_default());
+        PANIC.with(|panic| *panic.borrow_mut() = text);
+    }));
+    let test = Arc::new(Reader { bytes, at: 0, calls: 0 }.test());
+    if test.orders.is_empty() {
+        with_objects(&test, 0, |objects| run_threads(&test, objects));
+    }
+    for (number, order) in test.orders.iter().enumerate() {
+        let number = number as u32;
+        with_objects(&test, number, |objects| run_order(&test, order, number, objects));
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
