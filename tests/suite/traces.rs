@@ -165,6 +165,31 @@ fn methods_have_entries_exits_receivers_and_types() {
 }
 
 #[test]
+fn locks_that_only_closures_use_have_types_and_fields() {
+    let fixture = Fixture::special("traced");
+    let records = trace(&fixture, "closures");
+    let types = named(&records, "type", "name");
+    let locks: HashSet<_> = records
+        .iter()
+        .filter(|record| record.keyword == "lock-name")
+        .map(|record| {
+            let index: usize = record.get("type").parse().expect("a number");
+            let fields = record.get("path").split(".inner").next();
+            (types[index].as_str(), fields.unwrap_or_default())
+        })
+        .collect();
+    let expected = [
+        ("traced::Pair", "first"),
+        ("traced::Pair", "second"),
+        ("alloc::sync::ArcInner<traced::Pair>", "data.second"),
+    ];
+    assert!(
+        expected.iter().all(|lock| locks.contains(lock)),
+        "{locks:?}"
+    );
+}
+
+#[test]
 fn unwinding_leaves_every_function_that_it_goes_through() {
     let fixture = Fixture::special("traced");
     let records = trace(&fixture, "panics");

@@ -146,6 +146,9 @@ hooks! {
     /// The function with this site is left, or goes on after a call has unwound; `how` as in
     /// [`leave`].
     LEAVE = __raddle_leave(how: I32, site: Pointer) -> Void;
+    /// What `address` points to was just made; `site` is a
+    /// [`FunctionSite`](crate::site::FunctionSite) whose only type is its.
+    INSTANCE = __raddle_instance(address: Pointer, site: Pointer) -> Void;
     /// A message is about to be put into a channel, or was found in it; `event` as in
     /// [`channel`]. `message` points to the words that tell which message.
     CHANNEL = __raddle_channel(event: I32, channel: Pointer, message: Pointer, site: Pointer) -> Void;

@@ -42,13 +42,14 @@ pub struct Site {
 // SAFETY: a site record is immutable data of the program's image.
 unsafe impl Sync for Site {}
 
-/// The site of a function's entry ([`Operation::Enter`]), with the types of what it gets.
+/// The site of a function's entry ([`Operation::Enter`]) with the types of what it gets, or of a
+/// new instance ([`Operation::Argument`]) with its type.
 #[repr(C)]
 #[derive(Debug)]
 pub struct FunctionSite {
-    /// The entry. Other hooks of the function point here too.
+    /// The entry, or where the instance is made. Other hooks of the function point here too.
     pub site: Site,
-    /// NUL-terminated: one line for each pointer that the entry's hook passes, the full name of
+    /// NUL-terminated: one line for each pointer that the hook passes, the full name of
     /// the type that it points to.
     pub types: *const c_char,
 }

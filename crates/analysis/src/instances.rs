@@ -1,11 +1,12 @@
 //! Which atomic set and which of its places a byte of memory belongs to.
 //!
-//! Instances are known by the pointers that functions got ([`Action::Typed`]). A heap block or a
+//! Instances are known by the pointers that functions got, by the `Box`, `Arc` or `Rc` that was made of
+//! them, and by variables ([`Action::Typed`]). A heap block or a
 //! static has its types all the time; the frames of a stack have those that were seen last. The
 //! statics of one module, or of one file of C, that no type explains form one set, in pieces as they
 //! were accessed.
 //!
-//! Limits: a block that no function got a pointer to is in no set, and what is owned through a
+//! Limits: a block that none of these tells the type of is in no set, and what is owned through a
 //! pointer is a set of its own where its type is known, and in none where it is not.
 //!
 //! [`Action::Typed`]: raddle_trace::event::Action::Typed

@@ -19,15 +19,19 @@ pub(crate) fn set_in_words(name: &str) -> String {
 
 /// A path of fields without the insides of wrappers, or how far from the start it would be.
 pub(crate) fn field(map: &ProgramMap, set: &str, offset: u64) -> String {
-    let path = map.field_path(set, offset);
-    let shown: Vec<_> = path
-        .split('.')
+    match shown(&map.field_path(set, offset)) {
+        path if path.is_empty() => format!("{offset} bytes from its start"),
+        path => path,
+    }
+}
+
+/// A path of fields without the insides of wrappers.
+pub(crate) fn shown(path: &str) -> String {
+    let names = path.split('.');
+    let shown: Vec<_> = names
         .filter(|name| !name.is_empty() && !INNER.contains(name))
         .collect();
-    match shown.is_empty() {
-        true => format!("{offset} bytes from its start"),
-        false => shown.join("."),
-    }
+    shown.join(".")
 }
 
 /// What stands at a place of an instance, or of the statics of a module.

@@ -71,6 +71,7 @@ unsafe extern "C" {
         site: Site,
     );
     fn __raddle_slow_leave(how: u32, site: Site);
+    fn __raddle_slow_instance(address: *const u8, site: Site);
     fn __raddle_slow_channel(event: u32, channel: *const u8, message: *const u64, site: Site);
     fn __raddle_slow_branch(way: u32, site: Site);
 }
@@ -324,6 +325,14 @@ extern "C" fn __raddle_leave(how: u32, site: Site) {
     if wanted(FLAG_CALLS) {
         // SAFETY: the site is that of an instrumented function.
         unsafe { __raddle_slow_leave(how, site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_instance(address: *const u8, site: Site) {
+    if wanted(FLAG_CALLS) {
+        // SAFETY: the arguments are those of an instrumented function that made an instance.
+        unsafe { __raddle_slow_instance(address, site) }
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Trace {
     pub objects: Vec<ObjectName>,
     /// Full names of types, as in the program map.
     pub types: Vec<String>,
+    /// Names of the locks whose place in a type is known.
+    pub locks: Vec<LockName>,
     /// Where operations stand.
     pub sites: Vec<TraceSite>,
     /// What happened, in order: an event's place in the list is its logical time.
@@ -101,6 +103,18 @@ pub enum ObjectName {
         /// From 0, per thread and site.
         occurrence: u32,
     },
+}
+
+/// A lock: a place in an object, and the fields that lead to it. Offsets change with every field
+/// that is added; paths do not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LockName {
+    /// Where it is in this execution.
+    pub location: Location,
+    /// The outermost type around it that is known.
+    pub type_index: TypeIndex,
+    /// The fields of that type that lead to it (`queue.head.lock`).
+    pub path: String,
 }
 
 /// Where an operation stands.
@@ -204,7 +218,8 @@ pub enum Action {
         /// Whether by unwinding, `longjmp` or the end of the thread.
         unwound: bool,
     },
-    /// The function that was just entered got a pointer to an instance of a type.
+    /// An instance of a type is here: the function that was just entered got a pointer to it, it was
+    /// just made, or it is a variable.
     Typed {
         /// Where the instance begins.
         location: Location,

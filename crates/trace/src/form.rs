@@ -101,4 +101,5 @@ forms! {
     STACK = "stack" [FUNCTION, CONTEXT, THREAD, OCCURRENCE];
     VARIABLE = "variable" [("name", Text), FUNCTION, CONTEXT, THREAD, OCCURRENCE];
     VALUE = "value" [THREAD, OBJECT, OFFSET, ("size", Number), ("value", Number), SITE];
+    NAMED_LOCK = "lock-name" [OBJECT, OFFSET, ("type", Number), ("path", Text)];
 }

@@ -1,8 +1,8 @@
 //! Tests of both formats of traces: round trips, and any damage is survived.
 
 use crate::event::{
-    Access, Action, Event, Location, LockStep, Mark, Message, ObjectId, ObjectName, Order,
-    SiteIndex, ThreadId, ThreadName, Trace, TraceSite, TypeIndex,
+    Access, Action, Event, Location, LockName, LockStep, Mark, Message, ObjectId, ObjectName,
+    Order, SiteIndex, ThreadId, ThreadName, Trace, TraceSite, TypeIndex,
 };
 use crate::{binary, text};
 use proptest::prelude::*;
@@ -111,6 +111,14 @@ fn objects() -> impl Strategy<Value = ObjectName> {
     ]
 }
 
+fn locks() -> impl Strategy<Value = LockName> {
+    (locations(), 0..TYPES, "(?s).{0,8}").prop_map(|(location, index, path)| LockName {
+        location,
+        type_index: TypeIndex(index),
+        path,
+    })
+}
+
 fn traces() -> impl Strategy<Value = Trace> {
     let thread = (prop::option::of(Just(ThreadId(0))), any::<(u64, u32)>());
     let threads_ = prop::collection::vec(thread, usize::from(THREADS));
@@ -132,12 +140,15 @@ fn traces() -> impl Strategy<Value = Trace> {
         ("(?s).{0,8}", "(?s).{0,8}"),
         threads_,
         prop::collection::vec(objects(), OBJECTS as usize),
-        prop::collection::vec("(?s).{0,8}", TYPES as usize),
+        (
+            prop::collection::vec("(?s).{0,8}", TYPES as usize),
+            prop::collection::vec(locks(), 0..4),
+        ),
         prop::collection::vec(site, SITES as usize),
         prop::collection::vec(event, 0..30),
     )
         .prop_map(
-            |((build, test), threads, objects, types, sites, events)| Trace {
+            |((build, test), threads, objects, (types, locks), sites, events)| Trace {
                 build,
                 test,
                 threads: threads
@@ -151,6 +162,7 @@ fn traces() -> impl Strategy<Value = Trace> {
                     .collect(),
                 objects,
                 types,
+                locks,
                 sites,
                 events,
             },

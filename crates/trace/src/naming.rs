@@ -5,6 +5,7 @@
 //! where that is known, else by its frame; two activations of a function in the same place and
 //! context, one after the other, share their frame.
 
+mod locks;
 mod places;
 
 use self::places::{Context, Frame, FrameKey};
@@ -17,7 +18,7 @@ use crate::site_table::SiteInfo;
 use raddle_abi::hooks::{lock, order};
 use raddle_abi::record::{RawEvent, without_address};
 use raddle_abi::site::{Operation, SiteId, flags};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// As a raw lock event's order: held by one thread at a time.
 const EXCLUSIVE: u16 = lock::EXCLUSIVE as u16;
@@ -34,6 +35,8 @@ pub trait Addresses {
     /// The variable at `offset` from the frame pointer of the function that a return address lies
     /// in.
     fn variable(&self, address: u64, offset: i64) -> Option<Variable>;
+    /// The path of fields that leads to `offset` in a type; empty if it is not known.
+    fn field_path(&self, type_name: &str, offset: u64) -> String;
 }
 
 /// A variable in a frame.
@@ -43,6 +46,8 @@ pub struct Variable {
     pub name: String,
     /// Where it begins, counted from the frame pointer.
     pub begins: i64,
+    /// Full name of its type, if that is a structure.
+    pub type_name: Option<String>,
 }
 
 /// A function of a stack.
@@ -87,6 +92,8 @@ pub fn name_with_origins(
         contexts: HashMap::new(),
         frames: HashMap::new(),
         frame_objects: HashMap::new(),
+        instances: HashMap::new(),
+        locks: BTreeSet::new(),
     };
     naming.thread(0);
     let mut origins = Vec::with_capacity(recording.events.len());
@@ -94,6 +101,7 @@ pub fn name_with_origins(
         naming.event(event);
         origins.resize(naming.trace.events.len(), index as u32);
     }
+    naming.name_locks();
     (naming.trace, origins)
 }
 
@@ -132,6 +140,10 @@ struct Naming<'a> {
     frames: HashMap<ThreadId, Frame>,
     /// What stands in frames: the beginning and the object of each.
     frame_objects: HashMap<FrameKey, (u64, ObjectId)>,
+    /// The types that were seen in an object, by where they begin.
+    instances: HashMap<ObjectId, BTreeSet<(u64, TypeIndex)>>,
+    /// Places that are locks.
+    locks: BTreeSet<Location>,
 }
 
 /// What is known about a function.
@@ -194,10 +206,7 @@ impl Naming<'_> {
         let location = self.instance(raw, thread, site)?;
         let number = usize::try_from(raw.value).ok()?;
         let type_index = *self.entry(raw.site).types.get(number)?;
-        Some(Action::Typed {
-            location,
-            type_index,
-        })
+        Some(self.instance_of(location, type_index))
     }
 
     fn entry(&mut self, id: SiteId) -> Entry {
@@ -324,11 +333,9 @@ impl Naming<'_> {
             }
             _ => return Action::Mark(mark_of(operation)),
         };
-        Action::Lock {
-            step,
-            lock: self.location(raw, thread, key),
-            shared,
-        }
+        let lock = self.location(raw, thread, key);
+        self.locks.insert(lock);
+        Action::Lock { step, lock, shared }
     }
 
     /// The thread with this number; one that nobody was seen to start was there from the start.

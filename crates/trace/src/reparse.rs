@@ -2,8 +2,8 @@
 //! an event may refer only to what was named before it.
 
 use crate::event::{
-    Access, Action, Event, Location, LockStep, Mark, Message, ObjectId, ObjectName, Order,
-    SiteIndex, ThreadId, ThreadName, Trace, TraceSite, TypeIndex,
+    Access, Action, Event, Location, LockName, LockStep, Mark, Message, ObjectId, ObjectName,
+    Order, SiteIndex, ThreadId, ThreadName, Trace, TraceSite, TypeIndex,
 };
 use crate::form::{self, FORMS, FieldType, Record, Value};
 
@@ -45,6 +45,14 @@ impl Builder {
                 self.trace.objects.push(object);
             }
             form::NAMED_TYPE => self.trace.types.push(fields.text()?),
+            form::NAMED_LOCK => {
+                let lock = LockName {
+                    location: self.location(&mut fields)?,
+                    type_index: self.type_index(fields.number()?)?,
+                    path: fields.text()?,
+                };
+                self.trace.locks.push(lock);
+            }
             form::NAMED_SITE => self.trace.sites.push(TraceSite {
                 key: fields.number()?,
                 file: fields.text()?,

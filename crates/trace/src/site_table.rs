@@ -35,7 +35,8 @@ pub struct SiteInfo {
     pub flags: u16,
     /// Where the calls stood that this was inlined from, innermost first.
     pub inlined_at: Vec<CallSite>,
-    /// Of a function's entry: the types of what its pointer parameters point to.
+    /// Of a function's entry: the types of what its pointer parameters point to. Of a new
+    /// instance: its type.
     pub types: Vec<String>,
 }
 
@@ -147,7 +148,7 @@ impl SiteTable {
             flags: record.flags,
             inlined_at,
             types: match operation {
-                Operation::Enter => self.types(u64::from(id)),
+                Operation::Enter | Operation::Argument => self.types(u64::from(id)),
                 _ => Vec::new(),
             },
         })

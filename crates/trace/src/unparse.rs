@@ -73,6 +73,15 @@ pub fn records<'a, E>(
     for name in &trace.types {
         sink((form::NAMED_TYPE, vec![text(name)]))?;
     }
+    for lock in &trace.locks {
+        let fields = vec![
+            number(lock.location.object.0.into()),
+            number(lock.location.offset),
+            number(lock.type_index.0.into()),
+            text(&lock.path),
+        ];
+        sink((form::NAMED_LOCK, fields))?;
+    }
     for site in &trace.sites {
         let fields = vec![
             number(site.key),

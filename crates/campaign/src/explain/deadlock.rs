@@ -5,6 +5,7 @@ use raddle_trace::runner::{RawFinding, RawRecording, RawWait};
 
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
+use super::lock_names::LockNames;
 use super::{STANDING, Story, in_words, stack_of, thread_in_words, threads_in_words};
 
 /// Waits told in the cause.
@@ -18,7 +19,12 @@ pub(super) fn involved(raw: &RawFinding) -> impl Iterator<Item = &RawWait> {
         .filter(move |wait| wait.in_cycle || !has_cycle)
 }
 
-pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawRecording) -> Story {
+pub(super) fn story(
+    locator: &mut Locator,
+    raw: &RawFinding,
+    recording: &RawRecording,
+    locks: &LockNames,
+) -> Story {
     let mut waits: Vec<(&RawWait, Located)> = involved(raw)
         .map(|wait| (wait, locator.locate(wait.site, &wait.frames)))
         .collect();
@@ -83,7 +89,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
         if !cause.is_empty() {
             cause.push(' ');
         }
-        cause.push_str(&capitalised(&sentences(&waits)));
+        cause.push_str(&capitalised(&sentences(&waits, locks)));
         cause.push('.');
     }
     // Of many threads, the first ones stand for all.
@@ -110,7 +116,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
         sites,
         stacks: waits
             .iter()
-            .map(|(wait, located)| stack_of(heading(wait), wait.thread, located))
+            .map(|(wait, located)| stack_of(heading(wait, locks), wait.thread, located))
             .collect(),
         interest,
     }
@@ -126,31 +132,42 @@ fn wake_stack(recording: &RawRecording, thread: u32, site: SiteId) -> &[u64] {
     wake.map_or(&[], |event| recording.stack(event))
 }
 
-/// "thread 1 waits for a lock held by thread 2".
-fn heading(wait: &RawWait) -> String {
-    let what = match (wait.operation, wait.is_lock, wait.holders.is_empty()) {
+/// "thread 1 waits for the lock `Bank.left`, held by thread 2".
+fn heading(wait: &RawWait, locks: &LockNames) -> String {
+    let who = thread_in_words(wait.thread);
+    format!("{who} waits for {}", awaited(wait, locks))
+}
+
+/// "the lock `Bank.left`, held by thread 2".
+fn awaited(wait: &RawWait, locks: &LockNames) -> String {
+    let lock = locks.get(&wait.object);
+    let lock = lock.map_or_else(|| "a lock".to_owned(), |name| format!("the lock `{name}`,"));
+    match (wait.operation, wait.is_lock, wait.holders.is_empty()) {
         (Operation::Join, ..) => {
             let joined = u32::try_from(wait.object).unwrap_or(u32::MAX);
             format!("the end of {}", thread_in_words(joined))
         }
-        (_, true, true) => "a lock".to_owned(),
-        (_, true, false) => format!("a lock held by {}", threads_in_words(&wait.holders)),
+        (_, true, true) => lock.trim_end_matches(',').to_owned(),
+        (_, true, false) => format!("{lock} held by {}", threads_in_words(&wait.holders)),
         (Operation::Io, ..) => "input or output".to_owned(),
         (Operation::Sleep, ..) => "a time".to_owned(),
         (_, false, _) => "a wake-up".to_owned(),
-    };
-    format!("{} waits for {what}", thread_in_words(wait.thread))
+    }
 }
 
 /// Who waits where, of the first few.
-fn sentences(waits: &[(&RawWait, Located)]) -> String {
+fn sentences(waits: &[(&RawWait, Located)], locks: &LockNames) -> String {
     let shown = match waits.len() {
         few @ ..=TOLD => few,
         _ => TOLD - 1,
     };
     let mut sentences: Vec<String> = waits[..shown]
         .iter()
-        .map(|(wait, located)| format!("{} at {}", heading(wait), in_words(&located.place(true))))
+        .map(|(wait, located)| {
+            let who = thread_in_words(wait.thread);
+            let place = in_words(&located.place(true));
+            format!("{who} waits at {place} for {}", awaited(wait, locks))
+        })
         .collect();
     let others = waits.len() - shown;
     if others > 0 {

@@ -11,7 +11,9 @@ mod fix;
 mod heap;
 mod lanes;
 mod locate;
+mod lock_names;
 mod monitored;
+mod names;
 mod panic;
 mod paths;
 mod race;
@@ -21,9 +23,9 @@ mod symbols;
 mod tests;
 mod threads;
 mod trouble;
+mod type_names;
 mod variables;
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -31,16 +33,18 @@ use raddle_abi::finding::Kind;
 use raddle_abi::site::SiteId;
 use raddle_trace::event::Trace;
 use raddle_trace::finding::{Finding, Place, Stack};
-use raddle_trace::naming::{self, Addresses, Function};
+use raddle_trace::naming;
 use raddle_trace::program_map::ProgramMap;
 use raddle_trace::runner::{RawFinding, RawRecording};
-use raddle_trace::site_table::{SiteInfo, SiteTable};
+use raddle_trace::site_table::SiteTable;
 
 pub(crate) use self::atomic_set::outcome_in_words;
 use self::lanes::Interest;
 pub(crate) use self::locate::short;
 use self::locate::{Located, Locator};
+use self::lock_names::LockNames;
 pub(crate) use self::monitored::{Monitored, program_map};
+use self::names::{Names, RoughNames};
 use self::paths::Paths;
 use self::symbols::{Frame, Symbols};
 use crate::{Options, Overrides, Target, wording};
@@ -202,17 +206,20 @@ impl Explainer {
     pub fn trace(&mut self, recording: &RawRecording, build: &str, test: &str) -> Option<Trace> {
         self.locator.sites()?;
         let any = !recording.events.is_empty();
-        let locator = RefCell::new(&mut self.locator);
-        any.then(|| naming::name(recording, &Names(locator), build, test))
+        any.then(|| {
+            let map = self.map();
+            naming::name(recording, &Names::new(&mut self.locator, map), build, test)
+        })
     }
 
     /// A recording as a trace without what debug information says: blocks are named without their
     /// contexts, and what stands on stacks by its frame. Good enough to predict from, in a fraction
     /// of the time.
     pub fn rough_trace(&mut self, recording: &RawRecording) -> Option<Trace> {
+        let map = self.map();
         let sites = self.locator.sites()?;
         let any = !recording.events.is_empty();
-        any.then(|| naming::name(recording, &RoughNames(sites), "", ""))
+        any.then(|| naming::name(recording, &RoughNames { sites, map }, "", ""))
     }
 
     /// The whole finding. The caller fills in what it knows about schedule and counts.
@@ -226,6 +233,10 @@ impl Explainer {
         let told = recording
             .filter(|_| raw.kind == Kind::AtomicSet)
             .and_then(|recording| self.tell(raw, recording));
+        let locks = match recording {
+            Some(recording) if raw.kind == Kind::Deadlock => self.lock_names(raw, recording),
+            _ => LockNames::default(),
+        };
         let raw = &renumber::finding(raw, self.first_thread);
         let recording = &recording.map_or_else(RawRecording::default, |recording| {
             renumber::recording(recording, self.first_thread)
@@ -235,7 +246,7 @@ impl Explainer {
         let story = match raw.kind {
             Kind::AtomicSet => told.unwrap_or_else(|| atomic_set::story(&mut self.locator, raw)),
             Kind::DataRace => race::story(&mut self.locator, raw, recording),
-            Kind::Deadlock => deadlock::story(&mut self.locator, raw, recording),
+            Kind::Deadlock => deadlock::story(&mut self.locator, raw, recording, &locks),
             Kind::Panic => panic::story(&mut self.locator, raw),
             Kind::UseAfterFree | Kind::DoubleFree | Kind::OutOfBounds => {
                 heap::story(&mut self.locator, raw, recording)
@@ -262,60 +273,6 @@ impl Explainer {
             size: None,
             violation,
         }
-    }
-}
-
-/// What traces are named with. Symbols are looked up on demand, which changes the locator.
-struct Names<'a>(RefCell<&'a mut Locator>);
-
-impl Addresses for Names<'_> {
-    fn site(&self, id: SiteId) -> Option<SiteInfo> {
-        self.0.borrow().sites()?.site(id)
-    }
-
-    fn static_at(&self, address: u64) -> Option<(String, u64)> {
-        let locator = self.0.borrow();
-        let (path, offset) = locator.sites()?.image().static_at(address)?;
-        Some((path.to_owned(), offset))
-    }
-
-    fn functions(&self, address: u64) -> Vec<Function> {
-        let frames = self.0.borrow_mut().stack(&[address]);
-        let functions = frames.into_iter().map(|frame| Function {
-            path: frame.place.function,
-            is_std: frame.owner == paths::Owner::Std,
-        });
-        functions.collect()
-    }
-
-    fn variable(&self, address: u64, offset: i64) -> Option<naming::Variable> {
-        let variable = self.0.borrow_mut().variable(address, offset)?;
-        Some(naming::Variable {
-            name: variable.name,
-            begins: variable.place.start,
-        })
-    }
-}
-
-/// What traces are named with in a hurry.
-struct RoughNames<'a>(&'a SiteTable);
-
-impl Addresses for RoughNames<'_> {
-    fn site(&self, id: SiteId) -> Option<SiteInfo> {
-        self.0.site(id)
-    }
-
-    fn static_at(&self, address: u64) -> Option<(String, u64)> {
-        let (path, offset) = self.0.image().static_at(address)?;
-        Some((path.to_owned(), offset))
-    }
-
-    fn functions(&self, _address: u64) -> Vec<Function> {
-        Vec::new()
-    }
-
-    fn variable(&self, _address: u64, _offset: i64) -> Option<naming::Variable> {
-        None
     }
 }
 

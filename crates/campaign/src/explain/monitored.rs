@@ -6,7 +6,6 @@ use raddle_analysis::monitor::{Observed, monitor};
 use raddle_trace::event::Trace;
 use raddle_trace::naming;
 use raddle_trace::runner::{Outcome, RawFinding, RawRecording, RawStep};
-use std::cell::RefCell;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -100,7 +99,7 @@ impl Explainer {
         if recording.events.is_empty() {
             return None;
         }
-        let names = Names(RefCell::new(&mut self.locator));
+        let names = Names::new(&mut self.locator, Some(Rc::clone(&map)));
         let (trace, origins) = naming::name_with_origins(recording, &names, "", "");
         let mut observed = monitor(&trace, &map);
         observed.retain(|observed| !observed.accesses.is_empty());

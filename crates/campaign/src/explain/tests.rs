@@ -279,8 +279,8 @@ fn a_deadlock_tells_who_waits_for_whom() {
     assert_eq!(finding.title, "2 threads wait for each other's locks");
     assert_eq!(
         finding.cause,
-        "Thread 1 waits for a lock held by thread 2 at `line_22` (src/lib.rs:22); thread 2 waits \
-         for a lock held by thread 1 at `line_32` (src/lib.rs:32)."
+        "Thread 1 waits at `line_22` (src/lib.rs:22) for a lock held by thread 2; thread 2 waits \
+         at `line_32` (src/lib.rs:32) for a lock held by thread 1."
     );
     assert_eq!(
         rows(&finding),
@@ -302,8 +302,8 @@ fn a_deadlock_of_many_threads_stays_short() {
         .collect();
     let finding = explainer().explain(&target(), &raw, None);
     assert_eq!(finding.title, "1000 threads wait for each other's locks");
-    let expected = "The main thread waits for a lock held by the main thread, thread 1 and 998 \
-        others at `line_22` (src/lib.rs:22); thread 1 waits for";
+    let expected = "The main thread waits at `line_22` (src/lib.rs:22) for a lock held by the main \
+        thread, thread 1 and 998 others; thread 1 waits at";
     assert!(finding.cause.starts_with(expected), "{}", finding.cause);
     assert!(
         finding.cause.ends_with("; 997 other threads wait too."),

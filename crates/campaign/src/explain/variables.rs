@@ -4,6 +4,7 @@
 //! that is built without optimisation, and only while they are visible: others may have had the
 //! place before, or have it afterwards.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,9 @@ use gimli::{
 };
 use object::{Object as _, ObjectSection as _};
 
-type Bytes = EndianArcSlice<RunTimeEndian>;
+use super::type_names::TypeNames;
+
+pub(super) type Bytes = EndianArcSlice<RunTimeEndian>;
 type Entry<'a> = DebuggingInformationEntry<'a, 'a, Bytes>;
 
 /// How deep a type may refer to others until its size is known.
@@ -29,6 +32,8 @@ pub(crate) struct Variable {
     pub name: String,
     /// Where it stands, counted from the frame pointer.
     pub place: Range<i64>,
+    /// Full name of its type, if that is a structure.
+    pub type_name: Option<String>,
     /// The code in which it is visible; all of the function without any.
     scope: Vec<Range<u64>>,
 }
@@ -45,6 +50,8 @@ struct Information {
     dwarf: Dwarf<Bytes>,
     units: Vec<Unit<Bytes>>,
     code: Vec<(Range<u64>, usize)>,
+    /// By unit, once they were asked for.
+    types: RefCell<HashMap<usize, Rc<TypeNames>>>,
 }
 
 impl Variables {
@@ -120,7 +127,12 @@ impl Information {
             }
             units.push(unit);
         }
-        Some(Self { dwarf, units, code })
+        Some(Self {
+            dwarf,
+            units,
+            code,
+            types: RefCell::default(),
+        })
     }
 
     /// The variables of the function that `code` lies in.
@@ -130,6 +142,7 @@ impl Information {
         let Some((_, unit)) = self.code.iter().find(here) else {
             return Ok(found);
         };
+        let types = self.types(*unit)?;
         let unit = &self.units[*unit];
         let mut entries = unit.entries();
         // Depth in the tree, that of the function, and the scopes around the entry.
@@ -161,12 +174,22 @@ impl Information {
                 }
                 gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter => {
                     let scope = scopes.last().map(|(_, ranges)| ranges.clone());
-                    found.extend(self.variable(unit, entry, scope.unwrap_or_default())?);
+                    let scope = scope.unwrap_or_default();
+                    found.extend(self.variable(unit, &types, entry, scope)?);
                 }
                 _ => {}
             }
         }
         Ok(found)
+    }
+
+    fn types(&self, unit: usize) -> gimli::Result<Rc<TypeNames>> {
+        if let Some(known) = self.types.borrow().get(&unit) {
+            return Ok(Rc::clone(known));
+        }
+        let names = Rc::new(TypeNames::read(&self.dwarf, &self.units[unit])?);
+        self.types.borrow_mut().insert(unit, Rc::clone(&names));
+        Ok(names)
     }
 
     fn ranges(&self, unit: &Unit<Bytes>, entry: &Entry<'_>) -> gimli::Result<Vec<Range<u64>>> {
@@ -181,6 +204,7 @@ impl Information {
     fn variable(
         &self,
         unit: &Unit<Bytes>,
+        types: &TypeNames,
         entry: &Entry<'_>,
         scope: Vec<Range<u64>>,
     ) -> gimli::Result<Option<Variable>> {
@@ -202,9 +226,12 @@ impl Information {
             return Ok(None);
         };
         let name = self.dwarf.attr_string(unit, name)?;
-        let size = match described.attr_value(gimli::DW_AT_type)? {
-            Some(AttributeValue::UnitRef(of)) => size(unit, of, DEEPEST_TYPE)?,
-            _ => 0,
+        let (size, type_name) = match described.attr_value(gimli::DW_AT_type)? {
+            Some(AttributeValue::UnitRef(of)) => (
+                size(unit, of, DEEPEST_TYPE)?,
+                types.structure(unit, of, DEEPEST_TYPE)?,
+            ),
+            _ => (0, None),
         };
         let end = offset.saturating_add(i64::try_from(size).unwrap_or(i64::MAX));
         Ok((size > 0).then(|| Variable {
@@ -213,6 +240,7 @@ impl Information {
                 .map(|name| name.into_owned())
                 .unwrap_or_default(),
             place: offset..end,
+            type_name,
             scope,
         }))
     }
@@ -275,6 +303,7 @@ mod tests {
         Variable {
             name: name.into(),
             place,
+            type_name: None,
             scope: scope.into_iter().collect(),
         }
     }

@@ -15,9 +15,9 @@ use raddle_abi::site::{Operation, flags};
 use super::escape::Escapes;
 use super::frames::{Frames, is_system_file};
 use super::hooks::Hooks;
-use super::sites::Sites;
+use super::sites::{Sites, Typed};
 use super::types::Types;
-use super::{channels, is_instrumented};
+use super::{channels, instances, is_instrumented};
 use crate::llvm::{
     Attribute, Builder, Context, Instruction, Location, Metadata, Module, Opcode, TypeKind, Value,
 };
@@ -78,6 +78,7 @@ impl<'c> Functions<'_, 'c> {
         for role in channels::roles(&frame.path) {
             channels::insert(self, function, subprogram, role);
         }
+        instances::insert(self, function, subprogram, &frame.path);
         if frame.is_std || is_system_file(&self.frames.file(subprogram)) {
             return;
         }
@@ -119,7 +120,15 @@ impl<'c> Functions<'_, 'c> {
             .iter()
             .map(|parameter| self.types.name(parameter.pointee))
             .collect();
-        let site = self.function_site(function, location, &names.join("\n"), is_method);
+        let site = self.typed_site(
+            function,
+            location,
+            Typed {
+                operation: Operation::Enter,
+                types: &names.join("\n"),
+                flags: if is_method { flags::METHOD } else { 0 },
+            },
+        );
         let mut arguments: Vec<_> = parameters.iter().map(|parameter| parameter.value).collect();
         arguments.resize(PARAMETERS, self.context.pointer().zero());
         arguments.push(site);
@@ -148,18 +157,17 @@ impl<'c> Functions<'_, 'c> {
         super::set_threshold(self.context, function, self.hooks.calls - before);
     }
 
-    fn function_site(
+    /// The record of the only thing in a function whose types are known.
+    pub(super) fn typed_site(
         &mut self,
         function: Value<'c>,
         location: Location<'c>,
-        types: &str,
-        is_method: bool,
+        typed: Typed<'_>,
     ) -> Value<'c> {
         self.sites.begin_function(&function.name());
         let (context, module) = (self.context, self.module);
-        let method = if is_method { flags::METHOD } else { 0 };
         self.sites
-            .function_site(context, module, &mut self.frames, location, types, method)
+            .typed_site(context, module, &mut self.frames, location, typed)
     }
 
     /// The site record of an operation at the beginning of a function.
@@ -236,6 +244,20 @@ impl<'c> Functions<'_, 'c> {
         }
         parameters.truncate(PARAMETERS);
         parameters
+    }
+
+    /// What the pointer points to that a function returns in a register, if that is an instance.
+    pub(super) fn returned(&self, subprogram: Metadata<'c>) -> Option<Metadata<'c>> {
+        let result = self
+            .types
+            .signature(subprogram)
+            .first()
+            .copied()
+            .flatten()?;
+        match self.registers(result)?.as_slice() {
+            [Register::Pointer(pointee)] => pointee.filter(|pointee| self.is_instance(*pointee)),
+            _ => None,
+        }
     }
 
     /// Whether a pointer to this type points to an instance worth naming.

@@ -11,6 +11,7 @@ mod escape;
 mod frames;
 mod functions;
 mod hooks;
+mod instances;
 mod locks;
 mod phases;
 mod program_map;

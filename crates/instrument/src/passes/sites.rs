@@ -24,6 +24,17 @@ pub(super) struct Sites<'c> {
     pub(super) count: u64,
 }
 
+/// What has a [`raddle_abi::site::FunctionSite`].
+#[derive(Clone, Copy)]
+pub(super) struct Typed<'a> {
+    /// The entry of a function, or a new instance.
+    pub(super) operation: Operation,
+    /// One line for each pointer: what it points to.
+    pub(super) types: &'a str,
+    /// Beside those that follow from the location.
+    pub(super) flags: u16,
+}
+
 /// What gets a record of its own.
 struct Place<'a, 'c> {
     function: &'a Rc<Frame>,
@@ -31,7 +42,7 @@ struct Place<'a, 'c> {
     operation: Operation,
     /// Beside those that follow from the location.
     flags: u16,
-    /// Of a function's entry: the types of what it gets.
+    /// See [`Typed`].
     types: Option<&'a str>,
 }
 
@@ -45,7 +56,7 @@ struct Record<'a, 'c> {
     column: u32,
     operation: Operation,
     flags: u16,
-    /// Of a function's entry: the types of what it gets.
+    /// See [`Typed`].
     types: Option<&'a str>,
 }
 
@@ -87,15 +98,14 @@ impl<'c> Sites<'c> {
         self.record(context, module, frames, &place)
     }
 
-    /// The record of a function's entry, with the types of what it gets.
-    pub(super) fn function_site(
+    /// The record of something whose types are known.
+    pub(super) fn typed_site(
         &mut self,
         context: &'c Context,
         module: &Module<'c>,
         frames: &mut Frames<'c>,
         location: Location<'c>,
-        types: &str,
-        flags: u16,
+        typed: Typed<'_>,
     ) -> Value<'c> {
         let Some(frame) = frames.frame_at(location) else {
             return context.pointer().zero();
@@ -103,9 +113,9 @@ impl<'c> Sites<'c> {
         let place = Place {
             function: &frame,
             location: Some(location),
-            operation: Operation::Enter,
-            flags,
-            types: Some(types),
+            operation: typed.operation,
+            flags: typed.flags,
+            types: Some(typed.types),
         };
         self.record(context, module, frames, &place)
     }

@@ -133,6 +133,12 @@ pub extern "C" fn __raddle_slow_leave(how: u32, site: *const Site) {
     }
 }
 
+/// An instance was made.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_instance(address: usize, site: *const Site) {
+    record::event(Operation::Argument, address as u64, 0, 0, 0, id(site));
+}
+
 /// A message goes through a channel.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn __raddle_slow_channel(

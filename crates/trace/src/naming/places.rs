@@ -1,7 +1,7 @@
 //! What addresses are names of: heap blocks, statics, frames on stacks, and the rest.
 
 use super::{Counted, Naming};
-use crate::event::{Location, ObjectId, ObjectName, ThreadId};
+use crate::event::{Event, Location, ObjectId, ObjectName, ThreadId};
 use raddle_abi::record::RawEvent;
 
 /// The functions of a stack.
@@ -58,12 +58,14 @@ impl Naming<'_> {
             None => frame.code[0],
         };
         let offset = address.wrapping_sub(frame.high).cast_signed();
-        let (variable, low) = match self.addresses.variable(code, offset) {
+        let known = self.addresses.variable(code, offset);
+        let (variable, low, type_name) = match known {
             Some(variable) => (
                 variable.name,
                 frame.high.wrapping_add_signed(variable.begins),
+                variable.type_name,
             ),
-            None => (String::new(), frame.low),
+            None => (String::new(), frame.low, None),
         };
         let Context { own, hash, .. } = &frame.context;
         let key = (
@@ -87,6 +89,9 @@ impl Naming<'_> {
                 };
                 let object = self.object(object);
                 self.frame_objects.insert(key, (low, object));
+                if let Some(name) = type_name {
+                    self.variable_of(raw, object, name);
+                }
                 (low, object)
             }
         };
@@ -94,6 +99,18 @@ impl Naming<'_> {
             object,
             offset: address.saturating_sub(low),
         }
+    }
+
+    /// A variable of this type is an instance of it, before anything happens to it.
+    fn variable_of(&mut self, raw: &RawEvent, object: ObjectId, type_name: String) {
+        let type_index = self.named_type(type_name);
+        let location = Location { object, offset: 0 };
+        let event = Event {
+            thread: self.thread(raw.thread),
+            site: self.site(raw.site),
+            action: self.instance_of(location, type_index),
+        };
+        self.trace.events.push(event);
     }
 
     /// The functions of an event's stack.

@@ -41,7 +41,17 @@ impl Addresses for Fake {
         (-0x30..-0x28).contains(&offset).then(|| Variable {
             name: "number".into(),
             begins: -0x30,
+            type_name: Some("N".into()),
         })
+    }
+
+    /// Types are as large as a word, which is a lock.
+    fn field_path(&self, type_name: &str, offset: u64) -> String {
+        match (type_name, offset) {
+            ("A", 8) => "inner.lock".into(),
+            ("B", 0) => "lock".into(),
+            _ => String::new(),
+        }
     }
 
     fn static_at(&self, address: u64) -> Option<(String, u64)> {
@@ -211,6 +221,13 @@ fn memory_on_a_stack_is_named_by_its_variable_or_its_frame() {
         })
         .collect();
     assert_eq!(places, [(0, 0x8), (1, 0x4), (0, 0x18)]);
+    // The variable's type is known before anything happens to it.
+    let first = trace.events.iter().find_map(|event| match event.action {
+        Action::Typed { location, .. } => Some(Some(location.object.0)),
+        Action::Access { location, .. } if location.object.0 == 1 => Some(None),
+        _ => None,
+    });
+    assert_eq!((first, trace.types), (Some(Some(1)), vec!["N".to_owned()]));
 }
 
 #[test]
@@ -276,6 +293,27 @@ fn locks_and_waits_keep_their_mode_and_object() {
          lock step release offset 8 mode exclusive site 1
          wait site 2
          send-wake site 2",
+    );
+}
+
+#[test]
+fn locks_are_named_by_the_fields_of_the_outermost_type() {
+    check(
+        vec![
+            raw(0, Operation::LockAcquire, 1, 0x1008, 0),
+            raw(0, Operation::Argument, 91, 0x1008, 1),
+            raw(0, Operation::Argument, 91, 0x1000, 0),
+            raw(0, Operation::LockAcquire, 1, 0x1004, 0),
+        ],
+        "thread
+         static path \"S\"
+         type name \"A\"
+         type name \"B\"
+         lock-name offset 8 path \"inner.lock\"
+         lock step acquire offset 8 mode shared site 1
+         typed offset 8 type 1 site 2
+         typed site 2
+         lock step acquire offset 4 mode shared site 1",
     );
 }
 
