@@ -28,6 +28,7 @@ const FOREIGN: [&str; 9] = [
 pub struct Tool {
     command: Command,
     output: tempfile::TempDir,
+    patience: Duration,
 }
 
 /// The tool has ended.
@@ -75,7 +76,17 @@ impl Tool {
             command.env_remove(name);
         }
         let output = tempfile::tempdir().expect("a temporary directory can be made");
-        Self { command, output }
+        Self {
+            command,
+            output,
+            patience: PATIENCE,
+        }
+    }
+
+    /// Lets it take longer than any tool should.
+    pub fn patiently(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Sets a variable.
@@ -112,7 +123,7 @@ impl Tool {
                 child.kill().expect("the tool can be killed");
                 break child.wait().expect("the tool can be waited for");
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > self.patience {
                 kill_group(&mut child).expect("the tool can be killed");
                 panic!(
                     "the tool hung\n{:?}\nstdout:\n{}\nstderr:\n{}",

@@ -3,12 +3,16 @@
 
 use raddle_e2e::{Fixture, Run, Tool};
 
-fn run(source: &str, code: i32) -> Run {
+fn built(source: &str) -> Fixture {
     let fixture = Fixture::special("bad-c");
     let compile = ["cc", "-g", "-O1", "-pthread", "-o", "prog", source];
     let ended = Tool::new(fixture.path(), compile).run();
     assert!(ended.status.success(), "{ended:#?}");
-    fixture.check(&["test", "--executions", "100", "./prog"], code)
+    fixture
+}
+
+fn run(source: &str, code: i32) -> Run {
+    built(source).check(&["test", "--executions", "100", "./prog"], code)
 }
 
 fn is_explored(source: &str) {
@@ -61,4 +65,38 @@ fn other_programs_can_be_started_in_every_way() {
 #[test]
 fn gigabytes_that_are_hardly_used_cost_little() {
     is_explored("maps.c");
+}
+
+#[test]
+fn a_failed_assertion_is_a_crash_and_survives_bad_files_beside_it() {
+    let fixture = built("asserts.c");
+    let run = fixture.check(&["test", "--executions", "100", "./prog"], 100);
+    let finding = run.finding();
+    assert_eq!(finding.kind, "crash", "{run:#?}");
+    let places = finding.places();
+    assert!(places.contains(&"asserts.c:17".to_owned()), "{finding:#?}");
+    let unknown = fixture.check(&["replay", "crash-0000000000"], 2);
+    unknown.assert_says(&["crash-0000000000"]);
+    fixture.edit(&finding.schedule, |_| "no schedule at all\n".to_owned());
+    let corrupt = fixture.check(&["replay", &finding.id], 2);
+    corrupt.assert_says(&["schedule"]);
+    // The next run writes it anew.
+    let again = fixture.check(&["test", "--executions", "100", "./prog"], 100);
+    assert_eq!(again.finding().id, finding.id, "{again:#?}");
+    fixture.check(&["replay", &finding.id], 100);
+}
+
+#[test]
+fn a_fault_that_needs_no_interleaving_is_not_testable() {
+    run("faults.c", 0).assert_not_testable("./prog", &["without any interleaving"]);
+}
+
+#[test]
+fn closing_everything_leaves_the_tool_its_own() {
+    is_explored("closes.c");
+}
+
+#[test]
+fn masks_of_the_program_do_not_keep_the_tool_from_anything() {
+    is_explored("masks.c");
 }

@@ -71,5 +71,6 @@ programs! {
     signals_hold: "cc" "signals.c";
     sockets_hold: "cc" "sockets.c";
     spin_locks_hold: "cc" "spin.c";
+    timers_hold: "cc" "timers.c";
     cxx_threads_hold: "c++" "threads.cpp";
 }

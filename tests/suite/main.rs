@@ -1,5 +1,6 @@
 //! The tool as its users run it, on crates that do not know of it.
 
+mod allocators;
 mod bad_c_program;
 mod bad_input;
 mod bad_machine;

@@ -22,8 +22,13 @@ pub fn run(full: bool) -> Result<()> {
                 ("E2E_CACHE", cache.as_os_str()),
                 ("E2E_SEEDS", seeds.as_ref()),
             ];
+            let mut selection = vec!["--package", "raddle-e2e"];
+            if full {
+                // Those that take minutes.
+                selection.extend(["--", "--include-ignored"]);
+            }
             counts.steps("end-to-end tests", |counts| {
-                libtest(counts, &["--package", "raddle-e2e"], &environment)
+                libtest(counts, &selection, &environment)
             });
             let budget = if full { Budget::FULL } else { Budget::SHORT };
             counts.steps("suites of published crates", |counts| {

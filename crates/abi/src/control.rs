@@ -206,10 +206,8 @@ pub mod conditions {
     pub const OTHER_ALLOCATOR: u32 = 512;
     /// A mutex, condition or barrier shared between processes was taken for a private one.
     pub const SHARED_OBJECT: u32 = 1024;
-    /// A timer of the program runs in real time.
-    pub const REAL_TIMER: u32 = 2048;
     /// A native thread was there before executions start, and is in none of them.
-    pub const EARLY_THREAD: u32 = 4096;
+    pub const EARLY_THREAD: u32 = 2048;
 }
 
 /// Why a plan ended.

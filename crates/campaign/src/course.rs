@@ -125,8 +125,7 @@ impl Course {
             | conditions::EARLY_THREAD
             | conditions::BLOCKED_OUTSIDE
             | conditions::HEAP_LIMIT
-            | conditions::THREAD_LIMIT
-            | conditions::REAL_TIMER;
+            | conditions::THREAD_LIMIT;
         match self.searched {
             Some(Searched::UpTo { preemptions } | Searched::All { preemptions })
                 if self.conditions & UNCONTROLLED == 0 =>

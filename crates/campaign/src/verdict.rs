@@ -129,10 +129,6 @@ pub(crate) fn conditions_in_words(bits: u32) -> Vec<&'static str> {
             conditions::SHARED_OBJECT,
             "it shares a lock between processes; only its own threads were explored",
         ),
-        (
-            conditions::REAL_TIMER,
-            "it uses a timer that runs in real time, which may differ from run to run",
-        ),
     ]
     .into_iter()
     .filter(|(bit, _)| bits & bit != 0)

@@ -71,11 +71,21 @@ pub(crate) fn find_stored(
     if options.results.is_none() && !results.is_dir() && !is_file {
         return Ok(None);
     }
+    // Where cargo has a project, it may be one of that.
+    let may_be_cargos = options.results.is_none() && is_in_project(&root()?);
     match campaign::find_stored(finding, &results) {
         Ok(stored) if stored.target == TARGET => Ok(Some((stored, results))),
-        Err(error) if options.results.is_some() => Err(error.into()),
-        _ => Ok(None),
+        Ok(_) => Ok(None),
+        Err(campaign::Error::UnknownFinding { .. }) if may_be_cargos => Ok(None),
+        Err(_) if may_be_cargos && is_file => Ok(None),
+        Err(error) => Err(error.into()),
     }
+}
+
+/// Whether a directory belongs to a project of cargo's.
+fn is_in_project(directory: &Path) -> bool {
+    let mut around = directory.ancestors();
+    around.any(|directory| directory.join("Cargo.toml").is_file())
 }
 
 /// What the commands have in common when they run a program.

@@ -8,7 +8,10 @@
 //! scheduling point.
 
 use crate::arch;
+use crate::interpose::object;
+use crate::interpose::signals::SIGNALS;
 use crate::oracles::crash;
+use crate::posix_timers::{self, Cause};
 use crate::scheduler;
 use crate::thread::State;
 use crate::world::{without_hooks, world};
@@ -27,9 +30,10 @@ const SA_RESETHAND: usize = 0x8000_0000;
 const HARMLESS: [usize; 8] = [17, 18, 23, 28, 19, 20, 21, 22];
 /// Signals that cannot be blocked: SIGKILL and SIGSTOP.
 const UNBLOCKABLE: u64 = bit(9) | bit(19);
-/// Parts of a `siginfo_t`: its words, and the code for a signal sent by a thread.
-const INFORMATION_WORDS: usize = 32;
+/// Parts of a `siginfo_t`: its words, and the codes for a signal sent by a thread or a timer.
+pub const INFORMATION_WORDS: usize = 32;
 const SENT_BY_THREAD: i32 = -6;
+const SENT_BY_TIMER: i32 = -2;
 
 /// What the program wants to happen at a signal.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +112,7 @@ pub fn collect() {
 
 /// Sends a signal to a thread, or with `None` to the process.
 pub fn send(number: usize, thread: Option<usize>) {
+    object::release_too(SIGNALS);
     let execution = &mut world().execution;
     let current = execution.current;
     execution.changed();
@@ -230,6 +235,7 @@ pub fn run_pending() -> bool {
 
 /// Handles one signal in the running thread. True if interrupted calls may go on.
 fn handle(number: usize) -> bool {
+    let cause = posix_timers::accepted(number);
     let action = state().actions[number];
     match action.handler {
         IGNORE => return true,
@@ -247,8 +253,7 @@ fn handle(number: usize) -> bool {
     if action.flags & SA_NODEFER == 0 {
         thread.mask |= bit(number);
     }
-    let mut information = [0i32; INFORMATION_WORDS];
-    (information[0], information[2]) = (number as i32, SENT_BY_THREAD);
+    let mut information = information(number, cause);
     let mut context = [0u64; 128];
     without_hooks(|| {
         // SAFETY: the program's handler; one of one argument ignores the others.
@@ -265,6 +270,20 @@ fn handle(number: usize) -> bool {
     let execution = &mut world().execution;
     execution.threads[execution.current].mask = old;
     action.flags & SA_RESTART != 0
+}
+
+/// The `siginfo_t` of a signal.
+fn information(number: usize, cause: Option<Cause>) -> [i32; INFORMATION_WORDS] {
+    let mut information = [0i32; INFORMATION_WORDS];
+    (information[0], information[2]) = (number as i32, SENT_BY_THREAD);
+    if let Some(cause) = cause {
+        information[2] = SENT_BY_TIMER;
+        information[4] = cause.timer as i32;
+        information[5] = cause.overrun as i32;
+        information[6] = cause.value as i32;
+        information[7] = (cause.value >> 32) as i32;
+    }
+    information
 }
 
 /// Changes the running thread's mask, as `sigprocmask` does, and returns the old one.
@@ -288,8 +307,8 @@ pub fn change_mask(how: i32, set: Option<u64>) -> Option<u64> {
     Some(old)
 }
 
-/// Takes a signal of `set` that is pending for the running thread.
-pub fn take(set: u64) -> Option<usize> {
+/// Takes a signal of `set` that is pending for the running thread, with its `siginfo_t`.
+pub fn take(set: u64) -> Option<(usize, [i32; INFORMATION_WORDS])> {
     let execution = &mut world().execution;
     let thread = &mut execution.threads[execution.current];
     let found = (thread.pending_signals | execution.signals.pending) & set;
@@ -299,5 +318,6 @@ pub fn take(set: u64) -> Option<usize> {
     let number = found.trailing_zeros() as usize + 1;
     thread.pending_signals &= !bit(number);
     execution.signals.pending &= !bit(number);
-    Some(number)
+    object::acquire(SIGNALS);
+    Some((number, information(number, posix_timers::accepted(number))))
 }

@@ -8,6 +8,7 @@
 use crate::arch::nr;
 use crate::global::Global;
 use crate::syscalls::{changes_kernel, perform};
+use crate::timers::{self, Event};
 use alloc::vec::Vec;
 
 /// What a descriptor is, as far as blocking is concerned.
@@ -28,6 +29,8 @@ struct Opened {
     descriptor: usize,
     /// Other processes can be at its other end.
     outside: bool,
+    /// Of a timer: its clock, and the descriptor that it was opened as.
+    timer: Option<(i32, usize)>,
 }
 
 struct Table {
@@ -120,9 +123,54 @@ pub fn note_opened(result: isize, outside: bool) -> isize {
         TABLE.get().opened.push(Opened {
             descriptor,
             outside,
+            timer: None,
         });
     }
     result
+}
+
+/// Notes the result of a call that opens another descriptor for the same thing.
+fn note_duplicate(result: isize, old: usize) -> isize {
+    let timer = find(old).and_then(|open| open.timer);
+    note_opened(result, is_outside(old));
+    if let Some(new) = TABLE.get().opened.last_mut().filter(|_| result >= 0) {
+        new.timer = timer;
+    }
+    result
+}
+
+/// Opens a timer's descriptor, which is an event counter with these flags.
+pub fn open_timer(clock: i32, flags: usize) -> isize {
+    let result = open_inside(nr::EVENTFD2, [0, flags, 0, 0, 0, 0]);
+    if let Some(open) = find(result as usize) {
+        open.timer = Some((clock, result as usize));
+    }
+    result
+}
+
+/// The clock of a timer's descriptor, if it is one.
+pub fn timer_clock(descriptor: usize) -> Option<i32> {
+    find(descriptor)?.timer.map(|(clock, _)| clock)
+}
+
+/// The descriptor as which a timer was opened.
+pub fn timer_of(descriptor: usize) -> usize {
+    let timer = find(descriptor).and_then(|open| open.timer);
+    timer.map_or(descriptor, |(_, first)| first)
+}
+
+/// Takes out what an event counter has counted.
+pub fn drain(descriptor: usize) {
+    let was_blocking = !is_nonblocking(descriptor);
+    let mut count = 0u64;
+    let place = &raw mut count as usize;
+    if was_blocking {
+        set_nonblocking(descriptor, true);
+    }
+    perform(nr::READ, [descriptor, place, 8, 0, 0, 0]);
+    if was_blocking {
+        set_nonblocking(descriptor, false);
+    }
 }
 
 /// A call that opens a descriptor which nobody outside can have.
@@ -158,8 +206,7 @@ pub fn control(arguments: [usize; 6]) -> isize {
     const ASKS: [usize; 2] = [1, GET_FLAGS];
     let [descriptor, command, ..] = arguments;
     if command == DUPLICATE || command == DUPLICATE_CLOEXEC {
-        let outside = is_outside(descriptor);
-        return note_opened(perform(nr::FCNTL, arguments), outside);
+        return note_duplicate(perform(nr::FCNTL, arguments), descriptor);
     }
     if !ASKS.contains(&command) && !is_own(descriptor) {
         changes_kernel(nr::FCNTL);
@@ -170,7 +217,6 @@ pub fn control(arguments: [usize; 6]) -> isize {
 /// `dup`, `dup2` and `dup3`: another descriptor for the same thing.
 pub fn duplicate(number: usize, arguments: [usize; 6]) -> isize {
     let [old, new, ..] = arguments;
-    let outside = is_outside(old);
     if number != nr::DUP {
         if !is_own(new) && perform(nr::FCNTL, [new, GET_FLAGS, 0, 0, 0, 0]) >= 0 {
             // It replaces one that was there before.
@@ -178,7 +224,7 @@ pub fn duplicate(number: usize, arguments: [usize; 6]) -> isize {
         }
         TABLE.get().opened.retain(|open| open.descriptor != new);
     }
-    note_opened(perform(number, arguments), outside)
+    note_duplicate(perform(number, arguments), old)
 }
 
 /// `open` and `openat`.
@@ -200,7 +246,13 @@ pub fn open_file(number: usize, arguments: [usize; 6]) -> isize {
 pub fn close(descriptor: usize) -> isize {
     let opened = &mut TABLE.get().opened;
     if let Some(place) = opened.iter().position(|open| open.descriptor == descriptor) {
-        opened.swap_remove(place);
+        let closed = opened.swap_remove(place);
+        if let Some((_, timer)) = closed.timer {
+            let others = opened.iter().filter_map(|open| open.timer);
+            if !others.into_iter().any(|(_, other)| other == timer) {
+                timers::set(Event::Descriptor(timer), 0, 0);
+            }
+        }
     } else if perform(nr::FCNTL, [descriptor, GET_FLAGS, 0, 0, 0, 0]) >= 0 {
         changes_kernel(nr::CLOSE);
     }

@@ -4,6 +4,7 @@ use crate::delivery::Signals;
 use crate::heap::HeapState;
 use crate::oracles::livelock::Home;
 use crate::oracles::places::Places;
+use crate::posix_timers::PosixTimer;
 use crate::thread::{State, Thread};
 use crate::timers::Timer;
 use alloc::vec::Vec;
@@ -110,6 +111,10 @@ pub struct Execution {
     pub signals: Signals,
     /// Timers that run.
     pub timers: Vec<Timer>,
+    /// Timers of POSIX that were created, by number.
+    pub posix_timers: Vec<PosixTimer>,
+    /// Times that the clock has jumped for timers since anybody could run.
+    pub idle_jumps: u32,
     /// Mappings made by the program since the start of executions.
     pub mappings: Vec<(usize, usize)>,
     /// The program's heap.
@@ -157,6 +162,8 @@ impl Execution {
             keys: Vec::new(),
             signals: Signals::NONE,
             timers: Vec::new(),
+            posix_timers: Vec::new(),
+            idle_jumps: 0,
             mappings: Vec::new(),
             heap: HeapState::new(),
             fair: false,
@@ -198,6 +205,8 @@ impl Execution {
             keys,
             signals,
             timers,
+            posix_timers,
+            idle_jumps: _,
             mappings: _,
             heap,
             fair: _,
@@ -237,6 +246,8 @@ impl Execution {
         self.signals = *signals;
         self.signals.set = 0;
         refill(&mut self.timers, timers);
+        refill(&mut self.posix_timers, posix_timers);
+        self.idle_jumps = 0;
         self.mappings.clear();
         if with_heap {
             self.heap.restore(heap);

@@ -43,6 +43,7 @@ pub mod offsets;
 pub mod oracles;
 pub mod orders;
 pub mod own;
+pub mod posix_timers;
 pub mod record;
 pub mod scheduler;
 pub mod select;

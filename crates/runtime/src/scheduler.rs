@@ -279,6 +279,7 @@ pub fn run_others() {
     }
     let world = world();
     world.execution.just_picked = false;
+    world.execution.idle_jumps = 0;
     if world.running {
         pick_and_switch(false);
     } else {

@@ -15,6 +15,7 @@ use crate::host::{self, End};
 use crate::interpose::{futex, output, random, signals, time};
 use crate::io::{self, Probe, Source};
 use crate::native;
+use crate::posix_timers;
 use crate::record;
 use crate::scheduler;
 use crate::select::select;
@@ -192,13 +193,15 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
         nr::TKILL => signals::kill_thread(a, b),
         nr::TGKILL => signals::kill_thread(b, c),
         nr::ALARM => timers::alarm(a as u32) as isize,
-        nr::SETITIMER => timers::set_interval(arguments),
+        nr::SETITIMER => timers::set_interval(a, b, c),
+        nr::GETITIMER => timers::interval_left(a, b),
         nr::TIMERFD_SETTIME => timers::set_descriptor(arguments),
-        nr::TIMER_CREATE => {
-            shared().note_condition(conditions::REAL_TIMER);
-            changes_kernel(number);
-            perform(number, arguments)
-        }
+        nr::TIMERFD_GETTIME => timers::descriptor_left(arguments),
+        nr::TIMER_CREATE => posix_timers::kernel_create(a as i32, b, c),
+        nr::TIMER_SETTIME => posix_timers::set(a, b, c, d),
+        nr::TIMER_GETTIME => posix_timers::left(a, b),
+        nr::TIMER_GETOVERRUN => posix_timers::overrun(a),
+        nr::TIMER_DELETE => posix_timers::delete(a),
         nr::SIGALTSTACK => crate::interpose::signals::alternate_stack(b),
         _ if !world().running => perform(number, arguments),
         nr::MMAP => map(arguments),
@@ -216,12 +219,10 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
             io::did_something();
             result
         }
-        nr::EVENTFD
-        | nr::EVENTFD2
-        | nr::EPOLL_CREATE
-        | nr::EPOLL_CREATE1
-        | nr::MEMFD_CREATE
-        | nr::TIMERFD_CREATE => descriptors::open_inside(number, arguments),
+        nr::TIMERFD_CREATE => timers::create_descriptor(a as i32, b),
+        nr::EVENTFD | nr::EVENTFD2 | nr::EPOLL_CREATE | nr::EPOLL_CREATE1 | nr::MEMFD_CREATE => {
+            descriptors::open_inside(number, arguments)
+        }
         nr::PIPE | nr::PIPE2 => descriptors::open_pair(number, arguments, a),
         nr::SOCKETPAIR => descriptors::open_pair(number, arguments, d),
         nr::SOCKET => {

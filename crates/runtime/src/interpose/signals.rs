@@ -1,12 +1,12 @@
 //! Signals: fatal ones are findings; those that the program sends to itself are virtual (see
 //! [`crate::delivery`]).
 
-use super::object::interpose;
+use super::object::{self, interpose};
 use super::threads::find;
 use super::{cancel, real, time};
 use crate::arch::errno::{EAGAIN, EINTR, EINVAL, ESRCH};
 use crate::arch::{self, Interrupted, KernelSigaction, nr, signal};
-use crate::delivery::{self, Action, COUNT, bit};
+use crate::delivery::{self, Action, COUNT, INFORMATION_WORDS, bit};
 use crate::global::Global;
 use crate::native;
 use crate::oracles::crash;
@@ -31,7 +31,7 @@ const FATAL: [usize; 6] = [
 ];
 const ALTERNATE_STACK: usize = 1 << 16;
 /// What a wait for any signal waits for. No object of the program stands there.
-const SIGNALS: usize = 24;
+pub const SIGNALS: usize = 24;
 
 /// Gives the calling OS thread a stack for handlers.
 pub fn use_alternate_stack() {
@@ -357,6 +357,7 @@ fn wait_for_handler(mask: u64) -> isize {
     }
     world().execution.threads[current].mask = old;
     delivery::run_pending();
+    object::acquire(SIGNALS);
     error(EINTR)
 }
 
@@ -381,10 +382,10 @@ pub fn wait_for_signal(set: usize, information: usize, timeout: usize) -> isize 
     cancel::point();
     let current = world().execution.current;
     loop {
-        if let Some(number) = delivery::take(set) {
+        if let Some((number, known)) = delivery::take(set) {
             if information != 0 {
                 // SAFETY: the program's `siginfo_t`.
-                unsafe { *(information as *mut i32) = number as i32 };
+                unsafe { *(information as *mut [i32; INFORMATION_WORDS]) = known };
             }
             return number as isize;
         }

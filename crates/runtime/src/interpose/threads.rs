@@ -13,7 +13,7 @@ use crate::world::{is_controlled, live, take_at_site, world};
 use core::ffi::{c_char, c_void};
 use core::sync::atomic::Ordering;
 use raddle_abi::control::conditions;
-use raddle_abi::site::Operation;
+use raddle_abi::site::{Operation, SiteId};
 
 const DETACHED: i32 = 1;
 /// Half of the address space: no stack is larger.
@@ -70,6 +70,22 @@ pub unsafe extern "C" fn pthread_create(
     if stack_bytes > donor::STACK_SIZE {
         shared().note_condition(conditions::STACK_LIMIT);
     }
+    let number = add(start, argument as usize, detached, site);
+    // SAFETY: the program's variable.
+    unsafe { *result = world().execution.threads[number].pthread };
+    if world().running {
+        scheduler::point_behind(Operation::Spawn, 0, site);
+    }
+    0
+}
+
+/// Adds a thread that nobody waits for, and that runs `start(argument)` when it is picked.
+pub fn add_detached(start: usize, argument: usize) {
+    add(start, argument, true, 0);
+}
+
+/// Adds a thread, and returns its number.
+fn add(start: usize, argument: usize, detached: bool, site: SiteId) -> usize {
     let loan = borrow();
     let parent = world().execution.current;
     let mut thread = Thread::new();
@@ -81,7 +97,7 @@ pub unsafe extern "C" fn pthread_create(
         thread.private = stacks::private_part(loan.stack);
     }
     thread.start = start;
-    thread.argument = argument as usize;
+    thread.argument = argument;
     thread.detached = detached;
     thread.parent = parent as u16;
     thread.mask = world().execution.threads[parent].mask;
@@ -89,8 +105,6 @@ pub unsafe extern "C" fn pthread_create(
     let number = world().execution.threads.len();
     // SAFETY: the donor's stack below its sleeping frame.
     thread.sp = unsafe { arch::prepare_stack(loan.top, run_thread, number) };
-    // SAFETY: the program's variable.
-    unsafe { *result = loan.pthread };
     let world = world();
     world.execution.add_thread(thread);
     world.execution.changed();
@@ -105,9 +119,8 @@ pub unsafe extern "C" fn pthread_create(
             .threads
             .fetch_max(alive, Ordering::Relaxed);
         record::event(Operation::Spawn, number as u64, 0, 0, 0, site);
-        scheduler::point_behind(Operation::Spawn, 0, site);
     }
-    0
+    number
 }
 
 extern "C" fn run_thread(number: usize) -> ! {
