@@ -26,7 +26,9 @@ fn test<'a>(task: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn programs_wait_for_native_threads_whatever_they_do() {
     let fixture = program(&[]);
-    for task in ["wakes", "polled", "limited", "counts", "locks", "library"] {
+    for task in [
+        "wakes", "polled", "limited", "counts", "locks", "library", "joined", "selected",
+    ] {
         let run = fixture.check(&test(task, &[]), 0);
         let test = run.test("./prog");
         assert_eq!(test.verdict, "explored", "{task}: {run:#?}");

@@ -45,7 +45,8 @@ const MILLISECOND: u64 = 1_000_000;
 const GLANCE: u64 = 64;
 /// Yields without a change after which spinning threads wait for a while in real time.
 const EAGER_YIELDS: u32 = 16;
-/// Real nanoseconds that an execution spends so before it is cut.
+/// Real nanoseconds that an execution spends so before it is cut, and for which threads look
+/// again and again for what only looking tells.
 const SPUN_LIMIT: u64 = 10_000 * MILLISECOND;
 /// Most words of one `futex_waitv`.
 const MOST_WORDS: usize = 128;
@@ -58,6 +59,9 @@ static EARLY: AtomicBool = AtomicBool::new(false);
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 /// Real nanoseconds spent with threads that spin, since anything changed.
 static SPUN: AtomicU64 = AtomicU64::new(0);
+/// The scheduling point at which anything changed last, and real nanoseconds waited since.
+static STILL: AtomicU64 = AtomicU64::new(0);
+static WAITED: AtomicU64 = AtomicU64::new(0);
 
 /// Conditions that native threads have signalled, and a bit that tells a broadcast.
 static SIGNALLED: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
@@ -206,7 +210,17 @@ pub fn wait() -> bool {
     if !is_alive || deadline <= execution.now {
         return false;
     }
-    sleep_on_words((deadline - execution.now).min(MILLISECOND));
+    let pause = (deadline - execution.now).min(MILLISECOND);
+    sleep_on_words(pause);
+    let execution = &mut world().execution;
+    if STILL.swap(execution.progress, Ordering::Relaxed) != execution.progress {
+        WAITED.store(0, Ordering::Relaxed);
+    }
+    if WAITED.fetch_add(pause, Ordering::Relaxed) < SPUN_LIMIT {
+        // Who waits for a descriptor may find something there. Not for ever: looking in vain
+        // would seem to the watchdog as if it led to something.
+        execution.looked = false;
+    }
     true
 }
 

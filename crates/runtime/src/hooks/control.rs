@@ -136,6 +136,9 @@ pub extern "C" fn __raddle_slow_leave(how: u32, site: *const Site) {
 /// An instance was made.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_instance(address: usize, site: *const Site) {
+    if native::is_stranger() {
+        return;
+    }
     record::event(Operation::Argument, address as u64, 0, 0, 0, id(site));
 }
 

@@ -2,13 +2,17 @@
 
 use super::cancel;
 use super::object::{self, Deadline, interpose};
+use super::real;
 use super::threads::find;
 use crate::arch::errno::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT};
 use crate::donor;
+use crate::io::{self, Probe, Source};
+use crate::native;
 use crate::oracles::race;
 use crate::record;
 use crate::thread::{State, Wait};
-use crate::world::world;
+use crate::world::{take_at_site, world};
+use core::sync::atomic::AtomicUsize;
 use raddle_abi::site::Operation;
 
 const CLOCK_REALTIME: i32 = 0;
@@ -30,10 +34,33 @@ fn joinable(pthread: usize) -> Result<usize, i32> {
     Ok(number)
 }
 
+/// Waits for the end of a thread that is native, and libc's to know.
+fn join_native(pthread: usize, result: *mut usize, deadline: Deadline) -> i32 {
+    static TRY: AtomicUsize = AtomicUsize::new(0);
+    let real = real::resolve(&TRY, "pthread_tryjoin_np\0");
+    let time = match deadline.time() {
+        Err(error) => return error,
+        Ok(time) => time,
+    };
+    let by = (Source::Inside, Probe::Try);
+    let ended = io::until(time, by, take_at_site(), || {
+        // SAFETY: libc's function of this name has this signature.
+        let error = unsafe {
+            let real: unsafe extern "C" fn(usize, *mut usize) -> i32 = core::mem::transmute(real);
+            real(pthread, result)
+        };
+        (error != EBUSY as i32).then_some(error as isize)
+    });
+    ended.map_or(ETIMEDOUT as i32, |error| error as i32)
+}
+
 /// Waits for the end of a thread, until `deadline` at most.
 pub fn join(pthread: usize, result: *mut usize, deadline: Deadline) -> i32 {
     let number = match joinable(pthread) {
         Ok(number) => number,
+        Err(_) if native::seen() && find(pthread).is_none() => {
+            return join_native(pthread, result, deadline);
+        }
         Err(error) => return error,
     };
     let current = world().execution.current;
