@@ -11,7 +11,9 @@ mod process;
 mod run;
 
 pub use fixture::{Expectation, Fixture};
-pub use line::{FindingLine, Line, PredictionLine, Site, SummaryLine, TestLine, ViolationLine};
+pub use line::{
+    FindingLine, Line, PairCell, PredictionLine, Site, SummaryLine, TestLine, ViolationLine,
+};
 pub use process::{Ended, Tool};
 pub use run::Run;
 

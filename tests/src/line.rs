@@ -31,6 +31,27 @@ pub enum Line {
         /// Whether it is `#[ignore]`d.
         ignored: bool,
     },
+    /// Something that a type offers.
+    Operation {
+        /// Name.
+        name: String,
+        /// Why it is not called.
+        refused: Option<String>,
+    },
+    /// A failing test that was written.
+    Generated {
+        /// A word.
+        kind: String,
+        /// Its text.
+        source: String,
+    },
+    /// Which pairs of methods ran at the same time.
+    Coverage {
+        /// Names.
+        methods: Vec<String>,
+        /// One per pair.
+        pairs: Vec<PairCell>,
+    },
     /// What came of a replay.
     Replay {
         /// Executions.
@@ -52,6 +73,13 @@ pub enum Line {
     /// A reason that these tests do not know: allowed, as new ones may come.
     #[serde(other)]
     Other,
+}
+
+/// A pair of methods.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PairCell {
+    /// How often it ran at the same time.
+    pub covered: f64,
 }
 
 /// A finding.

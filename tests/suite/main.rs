@@ -15,6 +15,7 @@ mod directed;
 mod engines;
 mod exhaustive;
 mod findings;
+mod generate;
 mod native_threads;
 mod orders;
 mod patterns;

@@ -32,7 +32,6 @@ pub(crate) enum Command {
     /// Predict violations of atomic sets from a few executions, and make them real
     Predict(PredictCommand),
     /// Write and run concurrent tests for a type, from its name alone
-    #[command(hide = true)]
     Generate(GenerateCommand),
     /// List the tests that `test` would run
     List(ListCommand),

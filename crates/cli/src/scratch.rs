@@ -11,6 +11,9 @@ use crate::metadata::{Metadata, Package};
 /// Name of the project's package, and of its program.
 pub(crate) const NAME: &str = "raddle-harness";
 
+/// Name of the target with tests that fail.
+pub(crate) const TESTS: &str = "generated";
+
 /// Does nothing, until there is something to do.
 const EMPTY: &str = "fn main() {}\n";
 
@@ -65,6 +68,7 @@ impl Dependency {
 /// The project.
 pub(crate) struct Scratch {
     directory: PathBuf,
+    results: Option<PathBuf>,
 }
 
 impl Scratch {
@@ -75,7 +79,10 @@ impl Scratch {
         dependencies: &[Dependency],
         lock: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let scratch = Self { directory };
+        let scratch = Self {
+            directory,
+            results: None,
+        };
         let lines = dependencies.iter();
         let lines: String = lines
             .map(|one| format!("{} = {}\n", one.name, one.value))
@@ -96,6 +103,19 @@ impl Scratch {
         Ok(scratch)
     }
 
+    /// With findings kept where the user's are, so that other commands find them.
+    pub(crate) fn for_user(self, results: PathBuf) -> Self {
+        Self {
+            results: Some(results),
+            ..self
+        }
+    }
+
+    /// Where findings are kept, if not in the project itself.
+    pub(crate) fn results(&self) -> Option<PathBuf> {
+        self.results.clone()
+    }
+
     /// Its Cargo.toml.
     pub(crate) fn manifest(&self) -> PathBuf {
         self.directory.join("Cargo.toml")
@@ -109,6 +129,13 @@ impl Scratch {
     /// Writes its program. What has not changed is not touched, so that it is not built again.
     pub(crate) fn write_program(&self, source: &str) -> Result<(), Failure> {
         self.write("src/main.rs", source)
+    }
+
+    /// Writes tests that fail, and says where.
+    pub(crate) fn write_tests(&self, source: &str) -> Result<PathBuf, Failure> {
+        let name = format!("tests/{TESTS}.rs");
+        self.write(&name, source)?;
+        Ok(self.directory.join(name))
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), Failure> {

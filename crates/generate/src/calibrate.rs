@@ -1,8 +1,9 @@
 //! Looks at each method alone before any test: whether it returns, panics, or gives different
 //! results in the same state.
 
+use raddle_abi::mark::End;
 use raddle_schedule::rng::Rng;
-use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
+use raddle_trace::runner::{Death, PlanRequest, Runner, RunnerError};
 
 use crate::compose::Composer;
 use crate::history::{History, is_panic};
@@ -15,7 +16,16 @@ const STATES: u64 = 4;
 /// Most calls that make such a state.
 const PREFIX: u64 = 3;
 
-/// Finds out about every method of a program.
+/// A method that cannot be part of a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excluded {
+    /// Its name.
+    pub name: String,
+    /// Why, for people.
+    pub why: &'static str,
+}
+
+/// Finds out about every method of a program, and takes out those that no test survives.
 ///
 /// # Errors
 ///
@@ -24,20 +34,33 @@ pub fn calibrate(
     program: &mut Program,
     runner: &mut dyn Runner,
     seed: u64,
-) -> Result<(), RunnerError> {
+) -> Result<Vec<Excluded>, RunnerError> {
     let mut rng = Rng::new(seed);
+    let mut excluded = Vec::new();
     let numbers: Vec<u16> = program.methods.keys().copied().collect();
     for number in numbers {
         let mut calibration = Calibration::default();
+        let mut why = None;
         for state in 0..STATES {
             let test = in_some_state(program, number, state, &mut rng);
-            look(&test, runner, &mut calibration)?;
+            why = look(&test, runner, &mut calibration)?;
+            if why.is_some() {
+                break;
+            }
         }
-        if let Some(method) = program.methods.get_mut(&number) {
-            method.calibration = calibration;
+        match why {
+            Some(why) => excluded.extend(program.methods.remove(&number).map(|method| Excluded {
+                name: method.name,
+                why,
+            })),
+            None => {
+                if let Some(method) = program.methods.get_mut(&number) {
+                    method.calibration = calibration;
+                }
+            }
         }
     }
-    Ok(())
+    Ok(excluded)
 }
 
 /// A call of the method, after some others that are known to return. The first state is that of a
@@ -74,7 +97,7 @@ fn look(
     test: &TestCase,
     runner: &mut dyn Runner,
     calibration: &mut Calibration,
-) -> Result<(), RunnerError> {
+) -> Result<Option<&'static str>, RunnerError> {
     // Twice in one process, so that addresses and random numbers differ.
     let order = vec![0, 0];
     let outcome = runner.run(&PlanRequest {
@@ -84,10 +107,18 @@ fn look(
         marks: true,
         ..PlanRequest::default()
     })?;
+    if let Some(Death::Stuck { .. } | Death::Memory { .. }) = outcome.died {
+        return Ok(Some(
+            "it does not return, and nobody else can run in the meantime",
+        ));
+    }
     let Some(execution) = outcome.marks.first() else {
         calibration.blocks = true;
-        return Ok(());
+        return Ok(None);
     };
+    if execution.end == Some(End::Failed) {
+        return Ok(Some("it ends the process"));
+    }
     let histories = History::read(test, execution);
     let results = |history: &History| -> Vec<Option<String>> {
         history
@@ -103,5 +134,5 @@ fn look(
         .flatten()
         .any(|result| is_panic(result));
     calibration.is_random |= all.len() == 2 && all[0] != all[1];
-    Ok(())
+    Ok(None)
 }

@@ -53,6 +53,8 @@ pub struct Operation {
     pub steps: Vec<Step>,
     /// Body of its function in the harness.
     pub body: String,
+    /// Whether it returns a future, which is driven.
+    pub is_future: bool,
 }
 
 /// One call of an operation. A second one is made on what the first returned.
@@ -203,7 +205,8 @@ fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &m
     };
     let output = output(library, &method);
     let class = class(library, &output);
-    let is_future = method.function.is_async || class == Class::Future;
+    let returned = library.resolve(&method.function.output, &method.known);
+    let is_future = method.function.is_async || self::class(library, &returned) == Class::Future;
     let first = Step { call, takes: None };
     let body = body(library, &first, &output, &class, is_future);
     result.operations.push(Operation {
@@ -213,6 +216,7 @@ fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &m
         class,
         steps: vec![first.clone()],
         body,
+        is_future,
     });
     if !is_future {
         let handles = on_handle(maker, one, &first, &output);
@@ -228,6 +232,7 @@ fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &m
                         class,
                         steps,
                         body,
+                        is_future: false,
                     }),
             );
     }
@@ -321,7 +326,7 @@ fn call(maker: Maker<'_>, method: &Method<'_>, receiver: &str) -> Result<Recipe,
         value.map_err(|why| format!("argument `{name}`: {why}"))
     });
     let arguments = arguments.collect::<Result<Vec<_>, Refusal>>()?;
-    let name = &method.function.name;
+    let name = format!("{}{}", method.function.name, turbofish(method));
     let Some(of_trait) = &method.found.of_trait else {
         return Ok(Recipe::list(format!("{receiver}.{name}("), arguments, ")"));
     };
@@ -337,6 +342,23 @@ fn call(maker: Maker<'_>, method: &Method<'_>, receiver: &str) -> Result<Recipe,
     let separator = if arguments.is_empty() { "" } else { ", " };
     let before = format!("{path}::{name}({receiver}{separator}");
     Ok(Recipe::list(before, arguments, ")"))
+}
+
+/// Constants have to be named: nothing else says what they are.
+fn turbofish(method: &Method<'_>) -> String {
+    let parameters = &method.function.generics.parameters;
+    let is_needed = parameters.iter().any(|parameter| parameter.is_const);
+    if !is_needed || parameters.iter().any(|parameter| parameter.is_synthetic) {
+        return String::new();
+    }
+    let arguments = parameters
+        .iter()
+        .map(|parameter| match method.known.get(&parameter.name) {
+            Some(Type::Const(value)) => value.clone(),
+            _ => "_".to_owned(),
+        });
+    let arguments: Vec<_> = arguments.collect();
+    format!("::<{}>", arguments.join(", "))
 }
 
 /// A recipe's code for this object.

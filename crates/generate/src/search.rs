@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use raddle_abi::control::PlanEnd;
+use raddle_abi::finding::Kind;
 use raddle_abi::plan::oracles;
 use raddle_schedule::rng::{Rng, mix};
 use raddle_trace::runner::{Outcome, PlanRequest, Runner, RunnerError};
@@ -15,6 +16,7 @@ use crate::judge::{Failure, Judge};
 use crate::pairs::{Coverage, covered};
 use crate::program::Program;
 use crate::select::{Guidance, Selection};
+use crate::shrink::shrink;
 use crate::test_case::TestCase;
 
 /// What the user may choose.
@@ -146,6 +148,85 @@ pub fn search(
             }
             progress(&report.tally);
         }
+    }
+}
+
+/// Schedules under which a smaller test has to fail.
+const SHRINKING: u64 = 4;
+/// Smaller tests that are tried.
+const TRIES: usize = 300;
+/// Most time that this takes.
+const SHRINK_TIME: Duration = Duration::from_secs(20);
+
+/// A violation with the smallest test that shows it, and what that test did.
+#[derive(Clone, Debug)]
+pub struct Shrunk {
+    /// The test.
+    pub test: TestCase,
+    /// What is wrong with it.
+    pub failure: Failure,
+    /// The execution that shows it.
+    pub history: History,
+}
+
+/// Makes a violation's test as small as it gets.
+///
+/// # Errors
+///
+/// If the program cannot be run.
+pub fn shrink_violation(
+    program: &Program,
+    settings: &Settings,
+    violation: &Violation,
+    runner: &mut dyn Runner,
+) -> Result<Shrunk, RunnerError> {
+    let more = Settings {
+        schedules: settings.schedules.saturating_mul(SHRINKING),
+        ..settings.clone()
+    };
+    let start = Instant::now();
+    let mut last = None;
+    let mut error = None;
+    let mut fails = |test: &TestCase| {
+        if error.is_some() || start.elapsed() > SHRINK_TIME {
+            return false;
+        }
+        let outcome = match run(test, &more, settings.seed, runner) {
+            Ok(outcome) => outcome,
+            Err(why) => {
+                error = Some(why);
+                return false;
+            }
+        };
+        let judgement = Judge { program }.judge(test, &outcome, runner);
+        let found = judgement.failures.into_iter().find(|failure| {
+            let is_same_place = failure.kind == Kind::Linearizability
+                || failure.kind == Kind::Deadlock
+                || failure.key == violation.failure.key;
+            failure.kind == violation.failure.kind && is_same_place
+        });
+        let Some(failure) = found else { return false };
+        let history = outcome.marks.get(failure.execution);
+        let history = history
+            .map(|execution| History::of(test, execution))
+            .unwrap_or_default();
+        last = Some(Shrunk {
+            test: test.clone(),
+            failure,
+            history,
+        });
+        true
+    };
+    fails(&violation.test);
+    shrink(&violation.test, TRIES, &mut fails);
+    match (error, last) {
+        (Some(error), _) => Err(error),
+        (None, Some(shrunk)) => Ok(shrunk),
+        (None, None) => Ok(Shrunk {
+            test: violation.test.clone(),
+            failure: violation.failure.clone(),
+            history: History::default(),
+        }),
     }
 }
 

@@ -21,8 +21,8 @@ pub struct Orders<'a> {
     runner: &'a mut dyn Runner,
     /// What the last step of each order came to.
     known: HashMap<Vec<u8>, Played>,
-    /// What the calls afterwards returned.
-    after: HashMap<Vec<u8>, Vec<Option<String>>>,
+    /// What was done, of orders that came to their end.
+    whole: HashMap<Vec<u8>, History>,
     /// Runs that are still allowed.
     left: usize,
     /// Kinds of findings in orders: these need no concurrency.
@@ -40,7 +40,7 @@ impl<'a> Orders<'a> {
             test,
             runner,
             known: HashMap::new(),
-            after: HashMap::new(),
+            whole: HashMap::new(),
             left: budget,
             kinds: BTreeSet::new(),
             panics: BTreeSet::new(),
@@ -51,7 +51,7 @@ impl<'a> Orders<'a> {
     /// Runs orders that were not run yet.
     pub fn run(&mut self, orders: &[Vec<u8>]) {
         let mut open: Vec<Vec<u8>> = orders.to_vec();
-        open.retain(|order| !self.after.contains_key(order));
+        open.retain(|order| !self.whole.contains_key(order));
         while !open.is_empty() && self.left > 0 && self.error.is_none() {
             let count = open.len().min(BATCH).min(self.left);
             let batch: Vec<_> = open.drain(..count).collect();
@@ -60,6 +60,11 @@ impl<'a> Orders<'a> {
             // Whatever came after an order that got stuck was not run.
             open.splice(0..0, batch[done..].iter().cloned());
         }
+    }
+
+    /// What an order did, if it was run to its end.
+    pub fn history(&self, order: &[u8]) -> Option<&History> {
+        self.whole.get(order)
     }
 
     /// Runs orders in one execution; how many of them were run.
@@ -129,8 +134,7 @@ impl<'a> Orders<'a> {
             }
         }
         if history.is_whole {
-            let after = history.after.iter().map(|step| step.result.clone());
-            self.after.insert(order.to_vec(), after.collect());
+            self.whole.insert(order.to_vec(), history.clone());
         }
     }
 }
@@ -150,10 +154,11 @@ impl Sequential for Orders<'_> {
     }
 
     fn after(&mut self, order: &[u8]) -> Option<Vec<Option<String>>> {
-        if !self.after.contains_key(order) {
+        if !self.whole.contains_key(order) {
             self.run(&[order.to_vec()]);
         }
-        self.after.get(order).cloned()
+        let after = &self.whole.get(order)?.after;
+        Some(after.iter().map(|step| step.result.clone()).collect())
     }
 }
 

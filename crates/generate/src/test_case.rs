@@ -60,6 +60,15 @@ impl TestCase {
         }
     }
 
+    /// The same, to be changed.
+    pub fn call_mut(&mut self, id: usize) -> Option<&mut Call> {
+        match self.position(id)? {
+            Position::Prefix(index) => self.prefix.get_mut(index),
+            Position::Thread(thread, index) => self.threads[thread].get_mut(index),
+            Position::After(index) => self.after.get_mut(index),
+        }
+    }
+
     /// How many calls threads make.
     pub fn concurrent_calls(&self) -> usize {
         self.threads.iter().map(Vec::len).sum()

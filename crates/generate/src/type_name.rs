@@ -44,7 +44,11 @@ pub enum TypeError {
 /// If there is no such type.
 pub fn find_type(library: &Library, name: &str) -> Result<Type, TypeError> {
     let parsed: syn::Type = syn::parse_str(name).map_err(|_| TypeError::Syntax(name.to_owned()))?;
-    let Type::Path(path, mut arguments) = convert(library, &parsed, true)? else {
+    let converted = convert(library, &parsed, true).map_err(|error| match error {
+        TypeError::Syntax(_) => TypeError::Syntax(name.to_owned()),
+        other => other,
+    })?;
+    let Type::Path(path, mut arguments) = converted else {
         return Err(TypeError::NoType(name.to_owned()));
     };
     let krate = library.require(path.split("::").next().unwrap_or(&path))?;
@@ -96,7 +100,7 @@ fn convert(library: &Library, parsed: &syn::Type, is_outer: bool) -> Result<Type
             target: Box::new(convert(library, &reference.elem, false)?),
         }),
         syn::Type::Path(path) => by_path(library, &path.path, is_outer),
-        _ => Err(TypeError::Syntax("this".to_owned())),
+        _ => Err(TypeError::Syntax(String::new())),
     }
 }
 

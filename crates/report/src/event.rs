@@ -1,5 +1,6 @@
 //! What there is to show.
 
+use crate::generated::{GeneratedTest, Operation, PairCoverage};
 use raddle_trace::finding::Finding;
 use raddle_trace::results::{Note, Predicted, Progress, SeenViolation, TestResult, Totals};
 
@@ -29,6 +30,12 @@ pub enum Event {
     Test(Box<TestResult>),
     /// A test that could be run.
     Listed(ListedTest),
+    /// Something that a type offers to `generate`.
+    Operation(Operation),
+    /// A failing test that `generate` wrote.
+    Generated(Box<GeneratedTest>),
+    /// What the tests of `generate` covered.
+    Coverage(Box<PairCoverage>),
     /// A replay ended.
     Replay(Box<Replay>),
     /// One answer of `doctor`.

@@ -7,7 +7,10 @@ use raddle_trace::finding::{Finding, Place, ScheduleSize, Violation};
 use raddle_trace::results::{Predicted, SeenViolation};
 use serde::Serialize;
 
-use crate::{Check, Event, ListedTest, Note, Replay, Reporter, Summary, TestResult};
+use crate::{
+    Check, Event, GeneratedTest, ListedTest, Note, Operation, PairCoverage, Replay, Reporter,
+    Summary, TestResult,
+};
 
 /// Version of the lines, named by the first of them.
 const VERSION: u32 = 1;
@@ -94,6 +97,9 @@ enum Line<'a> {
         package: &'a str,
         ignored: bool,
     },
+    Operation(&'a Operation),
+    Generated(&'a GeneratedTest),
+    Coverage(&'a PairCoverage),
     Replay {
         id: &'a str,
         runs: u64,
@@ -252,6 +258,9 @@ impl<'a> Line<'a> {
                 package,
                 ignored: *ignored,
             },
+            Event::Operation(operation) => Self::Operation(operation),
+            Event::Generated(test) => Self::Generated(test),
+            Event::Coverage(coverage) => Self::Coverage(coverage),
             Event::Replay(replay) => Self::replay(replay),
             Event::Check(Check { name, result, text }) => Self::Check {
                 name,

@@ -7,6 +7,7 @@
 //! Deliberately absent: knowledge of how findings come about, of cargo, and of processes.
 
 mod event;
+mod generated;
 mod json;
 mod progress;
 mod reporter;
@@ -15,6 +16,7 @@ mod style;
 mod terminal;
 
 pub use event::{Check, CheckResult, Event, ListedTest, Replay, Summary};
+pub use generated::{GeneratedTest, Operation, PairCell, PairCoverage};
 pub use json::Json;
 pub use raddle_trace::results::{Note, Progress, TestResult, Verdict};
 pub use reporter::Reporter;

@@ -1,6 +1,7 @@
 //! Output for people. Results go to one stream, preparation and notes to another.
 
 mod finding;
+mod generated;
 mod lanes;
 mod summary;
 mod violation;
@@ -185,6 +186,18 @@ impl<O: Write, E: Write> Reporter for Terminal<O, E> {
             Event::Violation(_) | Event::Predicted(_) => Ok(()),
             Event::Test(test) => self.test(test),
             Event::Listed(listed) => self.listed(listed),
+            Event::Operation(operation) => {
+                let text = generated::operation(operation, &self.styles);
+                self.print(&text)
+            }
+            Event::Generated(test) => {
+                let text = generated::test(test, &self.styles);
+                self.print(&text)
+            }
+            Event::Coverage(coverage) => {
+                let text = generated::coverage(coverage, &self.styles);
+                self.print(&text)
+            }
             Event::Replay(replay) => self.replay(replay),
             Event::Check(check) => self.check(check),
             Event::Summary(summary) => {

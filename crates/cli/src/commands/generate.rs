@@ -1,15 +1,19 @@
 //! `cargo raddle generate`: concurrent tests for a type, from its name alone.
 
 use std::ffi::OsString;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use raddle_campaign as campaign;
+use raddle_abi::finding::Kind;
+use raddle_campaign::{self as campaign, Options};
 use raddle_generate::calibrate::calibrate;
 use raddle_generate::discovery::{Discovery, DiscoveryError, discover};
 use raddle_generate::harness::{Harness, HarnessError, Subject};
 use raddle_generate::library::Library;
+use raddle_generate::print::{Printer, is_about_results};
 use raddle_generate::program::Program;
-use raddle_generate::search::{Report, Settings, search};
+use raddle_generate::search::{Report, Settings, search, shrink_violation};
+use raddle_report::{Event, GeneratedTest, Note, Operation, PairCell, PairCoverage};
+use raddle_trace::runner::RunnerError;
 
 use crate::arguments::GenerateCommand;
 use crate::cache::{self, Cache};
@@ -21,11 +25,16 @@ use crate::personality;
 use crate::probe::{self, Checked};
 use crate::scratch::{self, Dependency, Scratch};
 use crate::session::Session;
+use crate::stored_flags::StoredFlags;
 
 /// Most rounds in which the compiler judges.
 const ROUNDS: usize = 20;
 /// Rounds in which crates are described that others turn out to be made of.
 const DESCRIPTIONS: usize = 3;
+/// Time for making tests smaller when the time is over.
+const LAST: Duration = Duration::from_secs(60);
+/// Time for running the tests that fail.
+const CONFIRMATION: Duration = Duration::from_secs(60);
 
 pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
     let names = crate_names(&command.subject);
@@ -61,7 +70,7 @@ pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
         show(&mut session, &discovery, &harness);
         return Ok(Exit::Clean);
     }
-    generate(&mut session, &command, &discovery, &harness)
+    generate(&mut session, &scratch, &command, &discovery, &harness)
 }
 
 /// The crates that a type's name begins with.
@@ -110,7 +119,8 @@ fn beside(flags: &CargoFlags, names: &[String]) -> Result<Scratch, Failure> {
     }
     let directory = metadata.results().join("generate").join(names.join("-"));
     let lock = metadata.workspace_root.join("Cargo.lock");
-    Scratch::create(directory, &dependencies, Some(&lock))
+    let scratch = Scratch::create(directory, &dependencies, Some(&lock))?;
+    Ok(scratch.for_user(metadata.results()))
 }
 
 /// Finds out what the type offers.
@@ -242,52 +252,44 @@ fn refused(error: HarnessError) -> Failure {
 
 /// Shows what can be called, and what cannot.
 fn show(session: &mut Session, discovery: &Discovery, harness: &Harness<'_>) {
-    for index in harness.constructors() {
-        session
-            .console
-            .note(format!("made by {}", discovery.constructors[index].label));
-    }
-    for index in harness.operations() {
-        let operation = &discovery.operations[index];
-        let text = format!(
-            "{} (returns a {})",
-            operation.signature,
-            operation.class.word()
-        );
-        session.console.note(text);
-    }
-    for refused in &discovery.refused {
-        let text = format!(
-            "not called: {}: {}; {}",
-            refused.signature, refused.why, refused.remedy
-        );
-        session.console.note(text);
-    }
-    for (subject, why) in harness.dropped() {
-        if let Subject::Operation(index) = subject {
-            let signature = &discovery.operations[*index].signature;
-            session.console.note(format!(
-                "not called: {signature}: the compiler says: {why}; wrap it in a method of your own"
-            ));
-        }
+    let refused = discovery.refused.iter().map(|refused| Operation {
+        name: refused.name.clone(),
+        signature: refused.signature.clone(),
+        returns: "value",
+        refused: Some(format!("{}; {}", refused.why, refused.remedy)),
+    });
+    let all = discovery
+        .operations
+        .iter()
+        .enumerate()
+        .map(|(index, operation)| Operation {
+            name: operation.name.clone(),
+            signature: operation.signature.clone(),
+            returns: operation.class.word(),
+            refused: harness
+                .dropped()
+                .get(&Subject::Operation(index))
+                .map(|why| format!("the compiler says: {why}; wrap it in a method of your own")),
+        });
+    for operation in all.chain(refused) {
+        session.console.show(&Event::Operation(operation));
     }
 }
 
 fn generate(
     session: &mut Session,
+    scratch: &Scratch,
     command: &GenerateCommand,
     discovery: &Discovery,
     harness: &Harness<'_>,
 ) -> Result<Exit, Failure> {
     let targets = session.build(&[])?;
     let Some(target) = targets.first() else {
-        return Err(Failure::new(
-            Exit::Internal,
-            "cargo built no program for the tests",
-        ));
+        let sentence = "cargo built no program for the tests";
+        return Err(Failure::new(Exit::Internal, sentence));
     };
     let options = session.campaign_options();
-    let mut program = Program::new(discovery, harness);
+    let most = command.run.max_findings.unwrap_or(1);
     let settings = Settings {
         guidance: command.guidance,
         threads: usize::from(command.threads),
@@ -295,48 +297,162 @@ fn generate(
         strategy: options.strategy.clone(),
         seed: options.seed,
         deadline: Instant::now() + options.time,
-        most_violations: usize::try_from(command.run.max_findings.unwrap_or(1))
-            .unwrap_or(usize::MAX),
+        most_violations: usize::try_from(most).unwrap_or(usize::MAX),
     };
-    let stop = &session.stop;
-    let report = campaign::with_runner(target, &options, stop.as_atomic(), |runner| {
-        calibrate(&mut program, runner, settings.seed)?;
+    let mut program = Program::new(discovery, harness);
+    let patient = Options {
+        // What was found is made smaller when the time is over.
+        time: options.time + LAST,
+        ..options.clone()
+    };
+    let stop = session.stop.clone();
+    let found = campaign::with_runner(target, &patient, stop.as_atomic(), |runner| {
+        let excluded = calibrate(&mut program, runner, settings.seed)?;
         let is_stopped = || stop.check().is_err();
-        search(&program, &settings, runner, &is_stopped, &mut |_| {})
+        let report = search(&program, &settings, runner, &is_stopped, &mut |_| {})?;
+        let printer = Printer {
+            discovery,
+            program: &program,
+        };
+        let tests = report.violations.iter().map(|violation| {
+            let shrunk = shrink_violation(&program, &settings, violation, runner)?;
+            let right = match is_about_results(shrunk.failure.kind) {
+                true => printer.right_results(&shrunk.test, &shrunk.history, runner),
+                false => None,
+            };
+            Ok(GeneratedTest {
+                kind: shrunk.failure.kind.word(),
+                name: printer.name(&shrunk.test, &shrunk.failure),
+                text: shrunk.failure.text.clone(),
+                source: printer.print(&shrunk.test, &shrunk.failure, right.as_ref()),
+                file: String::new(),
+                tests: violation.tests,
+                seconds: violation.time.as_secs_f64(),
+            })
+        });
+        let tests = tests.collect::<Result<Vec<_>, RunnerError>>()?;
+        Ok((report, tests, excluded))
     });
-    let report = report.map_err(|error| Failure::new(Exit::ProgramBroken, error))?;
-    Ok(told(session, &program, &report))
-}
-
-fn told(session: &mut Session, program: &Program, report: &Report) -> Exit {
-    let tally = &report.tally;
-    session.console.note(format!(
-        "{} tests of {} operations, {} executions, {} of {} pairs of methods ran at the same time; {:.1} s running, {:.1} s judging",
-        tally.tests,
-        program.methods.len(),
-        tally.executions,
-        tally.covered,
-        tally.pairs,
-        report.spent.0.as_secs_f64(),
-        report.spent.1.as_secs_f64(),
-    ));
-    for note in &report.notes {
+    let (report, tests, excluded) =
+        found.map_err(|error: RunnerError| Failure::new(Exit::ProgramBroken, error))?;
+    for one in excluded {
         session
             .console
-            .note(format!("{note}, but only methods show it that may do so"));
+            .note(format!("`{}` is not called: {}", one.name, one.why));
     }
-    for violation in &report.violations {
+    if program.methods.is_empty() {
+        let sentence = "no method is left that a test could call";
+        return Err(Failure::new(Exit::NothingToTest, sentence));
+    }
+    session
+        .console
+        .show(&Event::Coverage(Box::new(coverage(&program, &report))));
+    for note in &report.notes {
+        let text = format!("{note}, but only methods show it that may do so");
+        session.console.campaign_event(campaign::Event::Note(Note {
+            text,
+            is_detail: true,
+            ..Note::default()
+        }));
+    }
+    match tests.is_empty() {
+        true if session.stop.check().is_err() => Ok(Exit::Interrupted),
+        true => Ok(Exit::Clean),
+        false => confirm(session, scratch, tests),
+    }
+}
+
+fn coverage(program: &Program, report: &Report) -> PairCoverage {
+    let numbers: Vec<usize> = program
+        .methods
+        .keys()
+        .map(|number| usize::from(*number))
+        .collect();
+    let index = |number: usize| {
+        numbers
+            .iter()
+            .position(|known| *known == number)
+            .unwrap_or(0)
+    };
+    let pairs = report
+        .coverage
+        .counts()
+        .iter()
+        .map(|((first, second), count)| PairCell {
+            first: index(*first),
+            second: index(*second),
+            tried: count.tried,
+            covered: count.covered,
+        });
+    PairCoverage {
+        methods: program
+            .methods
+            .values()
+            .map(|method| method.name.clone())
+            .collect(),
+        pairs: pairs.collect(),
+        tests: report.tally.tests,
+        invalid: report.tally.invalid,
+        executions: report.tally.executions,
+        running: report.spent.0.as_secs_f64(),
+        judging: report.spent.1.as_secs_f64(),
+        over_time: report.over_time.clone(),
+    }
+}
+
+/// Has the tests run as anybody's tests are: what fails there is confirmed, explained and stored.
+fn confirm(
+    session: &mut Session,
+    scratch: &Scratch,
+    tests: Vec<GeneratedTest>,
+) -> Result<Exit, Failure> {
+    let (sequential, tests): (Vec<_>, Vec<_>) = tests
+        .into_iter()
+        .partition(|test| test.kind == Kind::Sequential.word());
+    for test in sequential {
         session.console.note(format!(
-            "{}: {} (test {}, after {:.1} s): {:?}",
-            violation.failure.kind.word(),
-            violation.failure.text,
-            violation.tests,
-            violation.time.as_secs_f64(),
-            violation.test
+            "without any concurrency: {}\n\n{}",
+            test.text, test.source
         ));
     }
-    match report.violations.is_empty() {
-        true => Exit::Clean,
-        false => Exit::Findings,
+    let mut names = Vec::new();
+    let mut source = String::new();
+    let mut unique = Vec::new();
+    for test in tests {
+        if !names.contains(&test.name) {
+            names.push(test.name.clone());
+            source += &format!("{}\n", test.source);
+            unique.push(test);
+        }
     }
+    if unique.is_empty() {
+        return Ok(Exit::Clean);
+    }
+    let file = scratch.write_tests(source.trim_end())?;
+    for test in unique {
+        let file = file.display().to_string();
+        session
+            .console
+            .show(&Event::Generated(Box::new(GeneratedTest { file, ..test })));
+    }
+    session.flags.bin.clear();
+    session.flags.test = vec![scratch::TESTS.to_owned()];
+    let targets = session.build(&[])?;
+    let options = Options {
+        time: CONFIRMATION,
+        // The test was made for one.
+        max_findings: 1,
+        results: scratch
+            .results()
+            .unwrap_or_else(|| session.metadata.results()),
+        ..session.campaign_options()
+    };
+    let stored = StoredFlags::new(&session.flags, &[]);
+    super::test::explore(
+        &mut session.console,
+        &session.stop,
+        &targets,
+        &options,
+        &stored,
+    )
 }

@@ -116,7 +116,8 @@ fn nothing(selection: &TestSelection) -> String {
     }
 }
 
-fn explore(
+/// Runs a campaign, and shows what it says.
+pub(super) fn explore(
     console: &mut Console,
     stop: &StopFlag,
     targets: &[Target],

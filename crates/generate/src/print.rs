@@ -1,0 +1,305 @@
+//! A test as people write it: an ordinary `#[test]` of the crate, which fails under some schedule.
+//!
+//! If results are what is wrong, it says which results orders of the calls give.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use raddle_abi::finding::Kind;
+use raddle_trace::runner::Runner;
+
+use crate::discovery::Discovery;
+use crate::history::{History, Step};
+use crate::judge::Failure;
+use crate::methods::Operation;
+use crate::model::last;
+use crate::program::{Program, Weakness};
+use crate::recipe::{Bytes, Recipe};
+use crate::results::Class;
+use crate::sequential::{Orders, all_orders};
+use crate::test_case::{Call, TestCase};
+
+/// Orders that are run to say which results are right.
+const ORDERS: usize = 2_000;
+/// Results that a test says are right.
+const RIGHT: usize = 40;
+
+/// Results of all calls that are compared, in order: those of each thread, and those after.
+pub type Results = Vec<Vec<String>>;
+
+/// Writes tests down.
+pub struct Printer<'a> {
+    /// What is called.
+    pub discovery: &'a Discovery,
+    /// What is known about it.
+    pub program: &'a Program,
+}
+
+impl Printer<'_> {
+    /// The results that orders give; `None` if there are too many to say, or to find out.
+    pub fn right_results(
+        &self,
+        test: &TestCase,
+        history: &History,
+        runner: &mut dyn Runner,
+    ) -> Option<BTreeSet<Results>> {
+        let steps: Vec<usize> = history.threads.iter().map(Vec::len).collect();
+        let orders = all_orders(&steps, ORDERS)?;
+        let mut runs = Orders::new(test, runner, ORDERS);
+        runs.run(&orders);
+        let whole = orders.iter().filter_map(|order| runs.history(order));
+        let right: BTreeSet<Results> = whole.map(|history| self.results(test, history)).collect();
+        let is_said = !right.is_empty() && right.len() <= RIGHT && runs.error.is_none();
+        is_said.then_some(right)
+    }
+
+    /// The results of a run that are compared.
+    pub fn results(&self, test: &TestCase, history: &History) -> Results {
+        let of = |steps: &[Step]| -> Vec<String> {
+            let compared = steps.iter().filter(|step| {
+                let call = test.call(step.call);
+                !step.is_second && call.is_some_and(|call| self.is_compared(call))
+            });
+            compared.filter_map(|step| step.result.clone()).collect()
+        };
+        let after = of(&history.after);
+        history
+            .threads
+            .iter()
+            .map(|steps| of(steps))
+            .chain([after])
+            .collect()
+    }
+
+    fn is_compared(&self, call: &Call) -> bool {
+        let operation = &self.discovery.operations[usize::from(call.operation)];
+        let is_plain = operation.class == Class::Plain && operation.steps.len() == 1;
+        is_plain && !operation.is_future && self.program.weakness(call.operation) == Weakness::None
+    }
+
+    /// The test's name.
+    pub fn name(&self, test: &TestCase, failure: &Failure) -> String {
+        let mut words = vec![failure.kind.word().replace('-', "_")];
+        let names = test.threads.iter().flatten();
+        for call in names {
+            let name = self.program.name(call.operation).to_lowercase();
+            let name: String = name
+                .chars()
+                .map(|one| if one.is_alphanumeric() { one } else { '_' })
+                .collect();
+            let name = name.replace("__", "_");
+            if !words.contains(&name) {
+                words.push(name);
+            }
+        }
+        words.truncate(5);
+        words.join("_")
+    }
+
+    /// The test's source. With `right`, results are compared.
+    pub fn print(
+        &self,
+        test: &TestCase,
+        failure: &Failure,
+        right: Option<&BTreeSet<Results>>,
+    ) -> String {
+        let compares = right.is_some();
+        let mut text = format!(
+            "/// {}.\n#[test]\nfn {}() {{\n",
+            failure.text,
+            self.name(test, failure)
+        );
+        self.print_objects(test, &mut text);
+        for call in &test.prefix {
+            self.print_call(call, "    ", false, &mut text);
+        }
+        let names: Vec<String> = (1..=test.threads.len())
+            .map(|number| format!("thread_{number}"))
+            .collect();
+        for (name, calls) in names.iter().zip(&test.threads) {
+            let _ = writeln!(text, "    let {name} = std::thread::spawn({{");
+            for object in self.objects() {
+                let _ = writeln!(
+                    text,
+                    "        let {object} = std::sync::Arc::clone(&{object});"
+                );
+            }
+            text.push_str("        move || {\n");
+            if compares {
+                text.push_str("            let mut results: Vec<String> = Vec::new();\n");
+            }
+            for call in calls {
+                self.print_call(call, "            ", compares, &mut text);
+            }
+            if compares {
+                text.push_str("            results\n");
+            }
+            text.push_str("        }\n    });\n");
+        }
+        match right {
+            None => {
+                for name in &names {
+                    let _ = writeln!(text, "    {name}.join().unwrap();");
+                }
+                for call in &test.after {
+                    self.print_call(call, "    ", false, &mut text);
+                }
+            }
+            Some(right) => self.print_comparison(test, &names, right, &mut text),
+        }
+        text.push_str("}\n");
+        if text.contains("drive(") {
+            text.push_str(DRIVE);
+        }
+        text
+    }
+
+    fn print_comparison(
+        &self,
+        test: &TestCase,
+        names: &[String],
+        right: &BTreeSet<Results>,
+        text: &mut String,
+    ) {
+        let joined: Vec<_> = names
+            .iter()
+            .map(|name| format!("{name}.join().unwrap()"))
+            .collect();
+        let _ = writeln!(text, "    let mut found = vec![{}];", joined.join(", "));
+        text.push_str("    let mut results: Vec<String> = Vec::new();\n");
+        for call in &test.after {
+            self.print_call(call, "    ", true, text);
+        }
+        text.push_str("    found.push(results);\n    // What the calls return one after the other, in any order.\n");
+        text.push_str("    let right: &[&[&[&str]]] = &[\n");
+        for results in right {
+            let lists = results.iter().map(|list| {
+                let list: Vec<_> = list.iter().map(|one| format!("{one:?}")).collect();
+                format!("&[{}]", list.join(", "))
+            });
+            let lists: Vec<_> = lists.collect();
+            let _ = writeln!(text, "        &[{}],", lists.join(", "));
+        }
+        text.push_str("    ];\n    assert!(\n        right.iter().any(|right| found == *right),\n");
+        text.push_str("        \"no order of the calls gives {found:?}\"\n    );\n");
+    }
+
+    fn objects(&self) -> Vec<String> {
+        let parts = &self.discovery.parts;
+        let names: Vec<String> = parts.iter().map(|part| snake(part)).collect();
+        let is_unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+        let all = names.iter().enumerate();
+        all.map(|(index, name)| match is_unique(name) {
+            true => name.clone(),
+            false => format!("{name}_{index}"),
+        })
+        .collect()
+    }
+
+    fn print_objects(&self, test: &TestCase, text: &mut String) {
+        let constructor = &self.discovery.constructors[usize::from(test.constructor)];
+        let value = constructor.recipe.literal(&mut Bytes::new(&test.bytes));
+        let objects = self.objects();
+        match objects.as_slice() {
+            [object] if constructor.in_arc => {
+                let _ = writeln!(text, "    let {object} = {value};");
+            }
+            [object] => {
+                let _ = writeln!(text, "    let {object} = std::sync::Arc::new({value});");
+            }
+            several => {
+                let _ = writeln!(text, "    let ({}) = {value};", several.join(", "));
+                for object in several {
+                    let _ = writeln!(text, "    let {object} = std::sync::Arc::new({object});");
+                }
+            }
+        }
+    }
+
+    fn print_call(&self, call: &Call, indent: &str, compares: bool, text: &mut String) {
+        let operation = &self.discovery.operations[usize::from(call.operation)];
+        let object = &self.objects()[operation.part];
+        let mut bytes = Bytes::new(&call.bytes);
+        let first = on_object(&operation.steps[0].call, object, &mut bytes);
+        let line = match operation.steps.get(1) {
+            Some(second) => {
+                let second = second_call(operation, &second.call, &mut bytes);
+                let wait = "std::thread::yield_now();";
+                match operation.steps[1].takes {
+                    Some(word) => {
+                        format!("if let {word}(mut handle) = {first} {{ {wait} {second}; }}")
+                    }
+                    None => format!("{{ let mut handle = {first}; {wait} {second}; }}"),
+                }
+            }
+            None if operation.is_future => format!("let _ = drive({first});"),
+            None if operation.class.is_held() => {
+                format!("{{ let held = {first}; std::thread::yield_now(); drop(held); }}")
+            }
+            None if compares && self.is_compared(call) => {
+                format!("results.push(format!(\"{{:?}}\", {first}));")
+            }
+            None if operation.class == Class::Unit => format!("{first};"),
+            None => format!("let _ = {first};"),
+        };
+        let _ = writeln!(text, "{indent}{line}");
+    }
+}
+
+fn second_call(operation: &Operation, call: &Recipe, bytes: &mut Bytes<'_>) -> String {
+    let text = call.literal(bytes);
+    let text = text
+        .replace("(&mut {o}).", "handle.")
+        .replace("(&{o}).", "handle.");
+    let text = text.replace("{o}", "handle");
+    match operation.class == Class::Unit {
+        true => text,
+        false => format!("let _ = {text}"),
+    }
+}
+
+/// A call on an object in an `Arc`.
+fn on_object(call: &Recipe, object: &str, bytes: &mut Bytes<'_>) -> String {
+    let text = call.literal(bytes);
+    text.replace("(&**{o}).", &format!("{object}."))
+        .replace("(&**{o})", &format!("&*{object}"))
+        .replace("(&mut &**{o})", &format!("&mut &*{object}"))
+        .replace("(&&**{o})", &format!("&&*{object}"))
+        .replace("&**{o}", &format!("&*{object}"))
+        .replace("{o}.clone()", &format!("std::sync::Arc::clone(&{object})"))
+        .replace("{o}.", &format!("{object}."))
+        .replace("{o}", &format!("&{object}"))
+}
+
+/// `crossbeam_queue::ArrayQueue<u32>` as `array_queue`.
+fn snake(part: &str) -> String {
+    let name = last(part.split('<').next().unwrap_or(part));
+    let mut result = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !result.is_empty() {
+            result.push('_');
+        }
+        result.extend(letter.to_lowercase());
+    }
+    result
+}
+
+/// Whether results are what is wrong.
+pub fn is_about_results(kind: Kind) -> bool {
+    kind == Kind::Linearizability
+}
+
+/// Drives a future that nobody wakes.
+const DRIVE: &str = r"
+fn drive<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = std::pin::pin!(future);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    for _ in 0..100 {
+        if let std::task::Poll::Ready(result) = future.as_mut().poll(&mut context) {
+            return Some(result);
+        }
+        std::thread::yield_now();
+    }
+    None
+}
+";

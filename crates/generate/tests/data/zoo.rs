@@ -1,0 +1,205 @@
+//! A type with every shape of receiver, argument and result that discovery has to know.
+
+use std::borrow::Borrow;
+use std::future::Future;
+use std::hash::Hash;
+use std::ops::Deref;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+
+mod inner {
+    /// Made in a module that nobody can name.
+    #[derive(Default)]
+    pub struct Shy;
+
+    impl Shy {
+        pub fn say(&self) -> bool {
+            true
+        }
+    }
+}
+
+pub use inner::Shy as Bold;
+
+pub mod prelude {
+    pub use super::inner::*;
+}
+
+/// With every receiver.
+#[derive(Default)]
+pub struct Receivers;
+
+impl Receivers {
+    pub fn shared(&self) {}
+    pub fn exclusive(&mut self) {}
+    pub fn owned(self) {}
+    pub fn in_arc(self: &Arc<Self>) {}
+    pub fn by_arc(self: Arc<Self>) {}
+    pub fn pinned(self: Pin<&Self>) {}
+    pub unsafe fn unsafely(&self) {}
+    pub async fn later(&self) -> u32 {
+        0
+    }
+    fn private(&self) {}
+    #[doc(hidden)]
+    pub fn hidden(&self) {}
+}
+
+pub trait Named {
+    fn name(&self) -> String;
+    fn loud_name(&self) -> String {
+        self.name().to_uppercase()
+    }
+}
+
+impl Named for Receivers {
+    fn name(&self) -> String {
+        String::new()
+    }
+}
+
+impl std::io::Read for &Receivers {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Ok(0)
+    }
+}
+
+impl Drop for Receivers {
+    fn drop(&mut self) {}
+}
+
+/// An argument with a constructor.
+pub struct Options {
+    limit: usize,
+}
+
+impl Options {
+    pub fn with_limit(limit: usize) -> Self {
+        Self { limit }
+    }
+}
+
+/// An argument with variants.
+pub enum Mode {
+    Plain,
+    Sized(u32),
+    Named { name: String },
+}
+
+/// Nothing makes one.
+pub struct Sealed(());
+
+/// With every argument.
+pub struct Arguments<K, V> {
+    _values: Vec<(K, V)>,
+}
+
+pub type Usual = Arguments<u32, String>;
+
+impl<K: Hash + Eq, V: Clone> Arguments<K, V> {
+    pub fn new(capacity: usize) -> Self {
+        let _ = capacity;
+        Self { _values: Vec::new() }
+    }
+    pub fn primitives(&self, _: u8, _: bool, _: char, _: f64) {}
+    pub fn borrowed<Q: ?Sized + Hash>(&self, _key: &Q)
+    where
+        K: Borrow<Q>,
+    {
+    }
+    pub fn text(&self, _: &str, _: impl AsRef<str>, _: impl AsRef<Path>, _: impl Into<String>) {}
+    pub fn many(&self, _: &[K], _: Vec<V>, _: [u8; 2], _: impl IntoIterator<Item = (K, V)>) {}
+    pub fn maybe(&self, _: Option<K>, _: Result<V, ()>, _: Box<V>, _: std::time::Duration) {}
+    pub fn own(&self, _: Options, _: Mode, _: &Options) {}
+    pub fn update(&self, _: impl FnOnce(&mut V), _: &dyn Fn(&K) -> bool) {}
+    pub fn map<R>(&self, f: impl FnOnce(&V) -> R) -> Option<R> {
+        let _ = f;
+        None
+    }
+    pub fn make<F>(&self, make: F) -> V
+    where
+        F: Fn() -> V,
+    {
+        make()
+    }
+    pub fn pointer(&self, _: *const u8) {}
+    pub fn function(&self, _: fn()) {}
+    pub fn sealed(&self, _: Sealed) {}
+    pub fn constant<const N: usize>(&self) -> [u8; N] {
+        [0; N]
+    }
+}
+
+/// With every result.
+#[derive(Default)]
+pub struct Results;
+
+pub struct Guard<'a>(&'a u32);
+
+impl Deref for Guard<'_> {
+    type Target = u32;
+    fn deref(&self) -> &u32 {
+        self.0
+    }
+}
+
+pub struct Entry<'a>(&'a Results);
+
+impl<'a> Entry<'a> {
+    pub fn get(&self) -> u32 {
+        let _ = self.0;
+        0
+    }
+    pub fn set(&mut self, _: u32) {}
+    pub fn remove(self) -> bool {
+        true
+    }
+}
+
+impl Results {
+    pub fn guard(&self) -> Guard<'_> {
+        Guard(&0)
+    }
+    pub fn try_guard(&self) -> Option<Guard<'_>> {
+        None
+    }
+    pub fn entry(&self, _: u32) -> Option<Entry<'_>> {
+        None
+    }
+    pub fn all(&self) -> impl Iterator<Item = u32> {
+        [1].into_iter()
+    }
+    pub fn eventually(&self) -> impl Future<Output = u32> {
+        async { 1 }
+    }
+    pub fn address(&self) -> *const u8 {
+        std::ptr::null()
+    }
+    pub fn both(&self) -> (u32, Result<Vec<String>, ()>) {
+        (0, Err(()))
+    }
+}
+
+/// Two ends.
+pub struct Sender<T>(Arc<T>);
+/// Two ends.
+pub struct Receiver<T>(Arc<T>);
+
+impl<T> Sender<T> {
+    pub fn send(&self, value: T) {
+        let _ = (&self.0, value);
+    }
+}
+
+impl<T> Receiver<T> {
+    pub fn receive(&self) -> Option<T> {
+        let _ = &self.0;
+        None
+    }
+}
+
+pub fn channel<T: Default>() -> (Sender<T>, Receiver<T>) {
+    let shared = Arc::new(T::default());
+    (Sender(shared.clone()), Receiver(shared))
+}

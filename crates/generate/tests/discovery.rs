@@ -1,0 +1,95 @@
+//! What discovery finds in a crate with every shape that it has to know.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use raddle_generate::discovery::discover;
+use raddle_generate::library::Library;
+
+/// Has rustdoc describe the crate, as the tool's wrapper does.
+fn described() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/zoo.rs");
+    let status = Command::new("rustdoc")
+        .env("RUSTC_BOOTSTRAP", "1")
+        .args([
+            "-Zunstable-options",
+            "--output-format=json",
+            "--edition=2024",
+        ])
+        .args(["--cap-lints=allow", "--crate-name=zoo", "-o"])
+        .arg(directory.path())
+        .arg(source)
+        .status();
+    assert!(status.expect("there is a rustdoc").success());
+    directory
+}
+
+fn shown(library: &Library, name: &str) -> String {
+    let mut text = format!("{name}\n");
+    match discover(library, name) {
+        Ok(found) => {
+            let _ = writeln!(text, "  is {}", found.parts.join(" and "));
+            for constructor in &found.constructors {
+                let _ = writeln!(text, "  made by {}", constructor.label);
+            }
+            for operation in &found.operations {
+                let class = operation.class.word();
+                let _ = writeln!(text, "  {} ({class})", operation.signature);
+                let _ = writeln!(text, "      {}", operation.body);
+            }
+            for refused in &found.refused {
+                let _ = writeln!(text, "  not {}: {}", refused.signature, refused.why);
+            }
+        }
+        Err(error) => {
+            let _ = writeln!(text, "  {error}");
+        }
+    }
+    text
+}
+
+#[test]
+fn every_shape_is_known() {
+    let directory = described();
+    let library = Library::open(directory.path().to_owned());
+    for name in ["Receivers", "Arguments<u32, String>", "Results"] {
+        let text = shown(&library, &format!("zoo::{name}"));
+        let snapshot = name.split('<').next().unwrap_or(name).to_lowercase();
+        insta::assert_snapshot!(snapshot, text);
+    }
+    let others = [
+        "zoo::Sender<u32>",
+        "zoo::Usual",
+        "zoo::Bold",
+        "zoo::prelude::Shy",
+    ];
+    let others = others.map(|name| {
+        let text = shown(&library, name);
+        text.lines()
+            .filter(|line| !line.starts_with("      "))
+            .take(6)
+            .fold(String::new(), |all, line| all + line + "\n")
+    });
+    insta::assert_snapshot!("others", others.concat());
+}
+
+#[test]
+fn names_that_lead_nowhere_are_explained() {
+    let directory = described();
+    let library = Library::open(directory.path().to_owned());
+    let names = [
+        "zoo::Nobody",
+        "zoo::inner::Shy",
+        "zoo::Named",
+        "zoo::channel",
+        "zoo::Sealed",
+        "Receivers",
+        "zoo::",
+        "&zoo::Results",
+        "zoo::wrong::Results",
+    ];
+    let text = names.map(|name| shown(&library, name));
+    insta::assert_snapshot!("nowhere", text.concat());
+}

@@ -1,0 +1,70 @@
+//! What `generate` has to show: operations, the tests that it wrote, and which pairs of methods ran
+//! at the same time.
+
+use serde::Serialize;
+
+/// Something that a type offers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Operation {
+    /// Its name, for `--op` and `--skip`.
+    pub name: String,
+    /// How it is called.
+    pub signature: String,
+    /// What its result is.
+    pub returns: &'static str,
+    /// Why it is not called, and what to do about it; nothing if it is.
+    pub refused: Option<String>,
+}
+
+/// A test that fails.
+#[derive(Clone, Debug, Serialize)]
+pub struct GeneratedTest {
+    /// Kind of the failure.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// One sentence.
+    pub text: String,
+    /// Its source.
+    pub source: String,
+    /// Where it was written to.
+    pub file: String,
+    /// Tests that were run until it was found.
+    pub tests: u64,
+    /// Seconds until then.
+    pub seconds: f64,
+}
+
+/// Which pairs of methods ran at the same time.
+#[derive(Clone, Debug, Serialize)]
+pub struct PairCoverage {
+    /// Names of the methods.
+    pub methods: Vec<String>,
+    /// One cell per pair.
+    pub pairs: Vec<PairCell>,
+    /// Tests that were run.
+    pub tests: u64,
+    /// Of them, those whose objects could not be made.
+    pub invalid: u64,
+    /// Executions of these tests.
+    pub executions: u64,
+    /// Seconds spent running tests.
+    pub running: f64,
+    /// Seconds spent comparing with what calls come to one after the other.
+    pub judging: f64,
+    /// Seconds, and the pairs covered until then, each time they became more.
+    pub over_time: Vec<(f64, usize)>,
+}
+
+/// One pair.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PairCell {
+    /// Number of a method.
+    pub first: usize,
+    /// Number of the other.
+    pub second: usize,
+    /// How often it was selected.
+    pub tried: u32,
+    /// How often it ran at the same time: a mean over the executions of a test, added up.
+    pub covered: f64,
+}

@@ -1,0 +1,121 @@
+//! What `generate` shows to people.
+
+use std::fmt::Write;
+
+use crate::progress::count;
+use crate::style::Styles;
+use crate::{GeneratedTest, Operation, PairCoverage};
+
+/// With more methods the matrix is too wide: only what is missing is listed.
+const WIDEST: usize = 30;
+/// Pairs that are listed.
+const LISTED: usize = 12;
+
+/// One line of `--list`.
+pub(super) fn operation(operation: &Operation, styles: &Styles) -> String {
+    match &operation.refused {
+        None => format!(
+            "{} (returns a {})\n",
+            operation.signature, operation.returns
+        ),
+        Some(why) => {
+            let word = styles.warn.apply_to("not called");
+            format!("{word} {}: {why}\n", operation.signature)
+        }
+    }
+}
+
+/// A test that fails.
+pub(super) fn test(test: &GeneratedTest, styles: &Styles) -> String {
+    let heading = format!("{}: {}", test.kind, test.text);
+    let tests = count(test.tests, "test");
+    format!(
+        "{}\n  after {tests} and {:.1} s; the test, which is also in {}:\n\n{}\n",
+        styles.bad.apply_to(heading),
+        test.seconds,
+        test.file,
+        test.source
+    )
+}
+
+/// The matrix of pairs: how often each ran at the same time, as a digit.
+pub(super) fn coverage(coverage: &PairCoverage, styles: &Styles) -> String {
+    let covered = coverage
+        .pairs
+        .iter()
+        .filter(|cell| cell.covered > 0.0)
+        .count();
+    let mut text = format!(
+        "{} with {} ({:.1} s running, {:.1} s judging); {covered} of {} pairs of methods ran at the same time\n",
+        count(coverage.tests, "test"),
+        count(coverage.executions, "execution"),
+        coverage.running,
+        coverage.judging,
+        coverage.pairs.len(),
+    );
+    match coverage.methods.len() <= WIDEST {
+        true => text += &matrix(coverage, styles),
+        false => text += &missing(coverage),
+    }
+    text
+}
+
+fn matrix(coverage: &PairCoverage, styles: &Styles) -> String {
+    let width = coverage
+        .methods
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for (row, name) in coverage.methods.iter().enumerate() {
+        let cells = (0..=row).map(|column| {
+            let cell = coverage.pairs.iter().find(|cell| {
+                (cell.first.min(cell.second), cell.first.max(cell.second)) == (column, row)
+            });
+            cell.map_or('?', |cell| digit(cell.covered))
+        });
+        let cells: Vec<_> = cells.map(String::from).collect();
+        let _ = writeln!(
+            text,
+            "  {name:>width$} {}",
+            styles.dim.apply_to(cells.join(" "))
+        );
+    }
+    text += "  (. never, 0 less than once, then times by powers of two; columns as rows)\n";
+    text
+}
+
+fn digit(covered: f64) -> char {
+    match covered {
+        none if none <= 0.0 => '.',
+        few if few < 1.0 => '0',
+        many => {
+            let power = (many.log2() as u32 + 1).min(9);
+            char::from_digit(power, 10).unwrap_or('9')
+        }
+    }
+}
+
+fn missing(coverage: &PairCoverage) -> String {
+    let missing: Vec<_> = coverage
+        .pairs
+        .iter()
+        .filter(|cell| cell.covered <= 0.0)
+        .collect();
+    let name = |index: usize| coverage.methods.get(index).map_or("?", String::as_str);
+    let mut text = String::new();
+    for cell in missing.iter().take(LISTED) {
+        let tried = cell.tried;
+        let _ = writeln!(
+            text,
+            "  never at the same time: {} and {} (tried {tried} times)",
+            name(cell.first),
+            name(cell.second)
+        );
+    }
+    if missing.len() > LISTED {
+        let _ = writeln!(text, "  and {} more", missing.len() - LISTED);
+    }
+    text
+}

@@ -1,0 +1,116 @@
+//! `generate` finds what is wrong with a type from its name alone, and nothing where nothing is.
+
+use raddle_e2e::{Fixture, Line, Run};
+
+fn generated(run: &Run) -> Vec<(&str, &str)> {
+    let tests = run.lines.iter().filter_map(|line| match line {
+        Line::Generated { kind, source, .. } => Some((kind.as_str(), source.as_str())),
+        _ => None,
+    });
+    tests.collect()
+}
+
+#[test]
+fn what_is_wrong_with_a_type_is_found_from_its_name() {
+    let fixture = Fixture::special("types");
+    for (name, kind, calls) in [
+        ("Basket", "panic", ["basket.take()", "basket.take()"]),
+        (
+            "Counter",
+            "linearizability",
+            ["counter.increment()", "counter.increment()"],
+        ),
+        ("Pair", "deadlock", ["pair.forward()", "pair.backward()"]),
+    ] {
+        let subject = format!("types::{name}");
+        let run = fixture.check(&["generate", &subject, "--time", "20s"], 100);
+        let tests = generated(&run);
+        assert_eq!(tests.len(), 1, "{name}: {tests:?}");
+        let (found, source) = tests[0];
+        assert_eq!(found, kind, "{name}: {source}");
+        for call in calls {
+            assert!(source.contains(call), "{name} calls {call}: {source}");
+        }
+        // As small as it gets: two threads with one call each.
+        assert_eq!(source.matches("thread::spawn").count(), 2, "{source}");
+        let findings = run.findings();
+        assert_eq!(findings.len(), 1, "{name}: {findings:?}");
+        assert!(findings[0].confirmed);
+    }
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is_wrong() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(
+        &["generate", "types::Queue", "--time", "5s", "--threads", "3"],
+        0,
+    );
+    assert!(generated(&run).is_empty());
+    let coverage = run.lines.iter().find_map(|line| match line {
+        Line::Coverage { methods, pairs, .. } => Some((methods, pairs)),
+        _ => None,
+    });
+    let (methods, pairs) = coverage.expect("what was covered is told");
+    assert_eq!(methods.len(), 5, "{methods:?}");
+    let covered = pairs.iter().filter(|pair| pair.covered > 0.0).count();
+    assert!(covered > pairs.len() / 2, "{covered} of {}", pairs.len());
+}
+
+#[test]
+fn what_cannot_be_generated_is_said() {
+    let fixture = Fixture::special("types");
+    for (name, code, words) in [
+        ("types::Nobody", 2, "has no public type"),
+        ("types::hidden::Hidden", 2, "no public type"),
+        ("nobody::Type", 2, "there is no library `nobody`"),
+        ("Basket", 2, "say where"),
+        ("types::Unmade", 4, "nothing public makes"),
+        ("types::Alone", 4, "no methods that threads can share"),
+        ("types::Unshared", 4, "cannot be shared between threads"),
+    ] {
+        let run = fixture.check(&["generate", name, "--time", "5s"], code);
+        assert!(run.stderr.contains(words), "{name}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn methods_that_no_test_survives_are_left_out() {
+    let fixture = Fixture::special("types");
+    let arguments = [
+        "generate",
+        "types::Rude",
+        "--time",
+        "2s",
+        "--watchdog",
+        "1s",
+    ];
+    let run = fixture.check(&arguments, 0);
+    let notes: Vec<_> = run
+        .lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Note { text } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    for words in [
+        "`leave` is not called: it ends the process",
+        "`stay` is not called: it does not",
+    ] {
+        assert!(
+            notes.iter().any(|note| note.contains(words)),
+            "{words}: {notes:?}"
+        );
+    }
+    let run = fixture.check(&["generate", "types::Rude", "--list", "--skip", "stay"], 0);
+    let listed: Vec<_> = run
+        .lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Operation { name, refused } => Some((name.as_str(), refused.is_some())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(listed, [("leave", false), ("pass", false), ("stay", true)]);
+}
