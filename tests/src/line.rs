@@ -103,11 +103,23 @@ pub struct FindingLine {
     pub confirmed: bool,
     /// Executions until it was seen.
     pub executions: u64,
+    /// Who did what where.
+    #[serde(default)]
+    pub stacks: Vec<StackLine>,
     /// How long its schedule is.
     pub size: Size,
     /// The violation of an atomic set that it is, or follows from.
     #[serde(flatten)]
     pub violation: Option<ViolationFields>,
+}
+
+/// A stack of a finding.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct StackLine {
+    /// Who did what.
+    pub heading: String,
+    /// Number of the thread.
+    pub thread: u16,
 }
 
 /// What findings that have to do with an atomic set say of it.

@@ -1,6 +1,6 @@
 //! `predict` makes real what a few executions let it predict, and nothing else.
 
-use raddle_e2e::{Fixture, Line, Run};
+use raddle_e2e::{Fixture, Line, Run, Tool};
 
 fn notes(run: &Run) -> Vec<&str> {
     let notes = run.lines.iter().filter_map(|line| match line {
@@ -77,7 +77,10 @@ fn a_copy_in_two_steps_is_torn() {
     );
     fixture.check(&["keep", &finding.id], 0);
     let kept = fixture.check(&["test", "silent", "--executions", "1"], 100);
-    assert_eq!(kept.findings()[0].id, finding.id);
+    let kept = kept.findings()[0];
+    assert_eq!((&kept.id, &kept.stacks), (&finding.id, &finding.stacks));
+    let threads: Vec<_> = kept.stacks.iter().map(|stack| stack.thread).collect();
+    assert_eq!(threads, [0, 1]);
 }
 
 #[test]
@@ -181,4 +184,29 @@ fn exploration_reports_no_violation_that_nothing_follows_from() {
     }
     let run = fixture.check(&["test", "asserted"], 100);
     assert_eq!(run.findings()[0].kind, "panic");
+}
+
+#[test]
+fn in_c_structures_and_the_globals_of_a_file_belong_together() {
+    let fixture = Fixture::special("make");
+    let check = |flags: &[&str], code: i32| -> Vec<String> {
+        let usual = ["cc", "-g", "-O1", "-pthread", "-o", "prog", "bank.c"];
+        let ended = Tool::new(fixture.path(), usual.iter().chain(flags)).run();
+        assert!(ended.status.success(), "{ended:#?}");
+        let run = fixture.check(&["predict", "./prog"], code);
+        let findings = run.findings();
+        let mut titles: Vec<_> = findings.iter().map(|one| one.title.clone()).collect();
+        titles.sort();
+        titles
+    };
+    let titles = check(&[], 100);
+    let expected = [
+        "`difference` and `credit` mix on `account`",
+        "`width` and `widen` mix on the statics of `bank.c`",
+    ];
+    assert_eq!(titles.len(), 2, "{titles:?}");
+    for (title, expected) in titles.iter().zip(expected) {
+        assert!(title.starts_with(expected), "{title}");
+    }
+    assert!(check(&["-DFIXED"], 0).is_empty());
 }

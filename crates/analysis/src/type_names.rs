@@ -35,6 +35,8 @@ const LEFT_OUT: &[&str] = &[
     "parking_lot::condvar::",
     "parking_lot::raw_",
     "parking_lot_core::",
+    "pthread_",
+    "sem_t",
 ];
 
 /// Types on which threads wait by loading a value first: they may find that it has changed, and

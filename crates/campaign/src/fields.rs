@@ -5,8 +5,8 @@ use raddle_trace::event::{Location, ObjectName, Trace};
 use raddle_trace::program_map::ProgramMap;
 
 /// Names of fields that say nothing about the user's data.
-const INNER: [&str; 8] = [
-    "data", "value", "v", "inner", "buf", "pointer", "__0", "futex",
+const INNER: [&str; 11] = [
+    "data", "value", "v", "inner", "buf", "pointer", "__0", "futex", "__align", "__data", "__lock",
 ];
 
 /// "`Account`", or "the statics of `bank`".

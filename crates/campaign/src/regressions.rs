@@ -46,6 +46,8 @@ pub(crate) fn replay_all(test: &mut TestRun<'_>) {
         let Ok(mut outcome) = replays.run(&plan) else {
             continue;
         };
+        // Nothing else has been run yet that would tell how threads are numbered.
+        test.learn_from(&replays);
         add_violations(&mut outcome, schedule.kind, plan.seed, test.explainer());
         outcome.findings.retain(|raw| {
             raw.kind != Kind::AtomicSet || test.explainer().id(raw) == schedule.finding

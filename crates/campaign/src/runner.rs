@@ -118,6 +118,11 @@ impl<'a> ProcessRunner<'a> {
         self.first_thread
     }
 
+    /// What another runner of the same target has learnt of it.
+    pub fn learn_from(&mut self, other: &ProcessRunner<'_>) {
+        self.first_thread = other.first_thread;
+    }
+
     fn program(&self) -> String {
         self.target.exe.display().to_string()
     }

@@ -203,6 +203,11 @@ impl TestRun<'_> {
         verdict::of_death(death, place.as_deref(), self.options().watchdog.as_secs())
     }
 
+    /// What another runner of the same target has learnt of it.
+    pub fn learn_from(&mut self, other: &ProcessRunner<'_>) {
+        self.runner.learn_from(other);
+    }
+
     /// Names places of the executable; loaded when first needed.
     pub fn explainer(&mut self) -> &mut Explainer {
         let (exe, options) = (&self.target.exe, self.session.options);

@@ -2,7 +2,8 @@
 //!
 //! Instrumentation writes one next to each executable (`<exe>.raddle-map`), from debug
 //! metadata, so that analyses and reports need no LLVM. It is JSON behind a header line
-//! (`raddle program map 1`); readers accept this version and say so if it is another.
+//! (`raddle program map 1`); readers accept this version and say so if it is another. Executables of C,
+//! which are linked by others, carry the parts of their objects in a section instead.
 
 use crate::overrides::Overrides;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,8 @@ use std::io::{BufRead, Write};
 const MAGIC: &str = "raddle program map";
 /// Version of the format.
 pub const VERSION: u32 = 1;
+/// The section of an executable that has the parts of its objects, one after the other.
+pub const SECTION: &str = ".raddle_map";
 /// Longest header line that is worth reading.
 const MAX_HEADER: u64 = 64;
 
@@ -100,6 +103,22 @@ pub enum ProgramMapError {
 }
 
 impl ProgramMap {
+    /// Joins the parts that an executable has in its [`SECTION`].
+    ///
+    /// # Errors
+    ///
+    /// If one of them is damaged.
+    pub fn join(parts: &[u8]) -> Result<Self, ProgramMapError> {
+        let mut joined = Self::default();
+        for part in serde_json::Deserializer::from_slice(parts).into_iter::<Self>() {
+            let part = part?;
+            joined.types.extend(part.types);
+            joined.functions.extend(part.functions);
+        }
+        joined.normalise();
+        Ok(joined)
+    }
+
     /// Writes the header and the map.
     ///
     /// # Errors
@@ -242,6 +261,19 @@ mod tests {
         let mut bytes = Vec::new();
         map().write(&mut bytes).unwrap();
         assert_eq!(ProgramMap::read(bytes.as_slice()).unwrap(), map());
+    }
+
+    #[test]
+    fn parts_of_objects_are_joined() {
+        let part = serde_json::to_vec(&map()).unwrap();
+        let twice = [&part[..], &part[..]].concat();
+        let joined = ProgramMap::join(&twice).unwrap();
+        assert_eq!(
+            (joined.types, joined.functions),
+            (map().types, map().functions)
+        );
+        assert!(ProgramMap::join(&twice[..twice.len() - 1]).is_err());
+        assert_eq!(ProgramMap::join(b"").unwrap(), ProgramMap::default());
     }
 
     #[test]

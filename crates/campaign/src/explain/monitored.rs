@@ -8,11 +8,12 @@ use raddle_trace::naming;
 use raddle_trace::runner::{Outcome, RawFinding, RawRecording, RawStep};
 use std::fs::File;
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use object::{Object, ObjectSection};
 use raddle_trace::overrides::Overrides;
-use raddle_trace::program_map::{ProgramMap, ProgramMapError};
+use raddle_trace::program_map::{self, ProgramMap, ProgramMapError};
 
 use super::{Explainer, Names};
 
@@ -67,19 +68,30 @@ impl Monitored {
     }
 }
 
-/// Reads the map that stands beside an executable.
+/// Reads the map that stands beside an executable, or is in it.
 pub(crate) fn program_map(
-    executable: &std::path::Path,
+    executable: &Path,
     overrides: &Overrides,
 ) -> Result<ProgramMap, ProgramMapError> {
     let mut path = executable.as_os_str().to_owned();
     path.push(".raddle-map");
-    let file = File::open(PathBuf::from(path))?;
-    let map = ProgramMap::read(BufReader::new(file))?;
+    let map = match (File::open(PathBuf::from(path)), embedded(executable)) {
+        (Ok(file), _) => ProgramMap::read(BufReader::new(file))?,
+        (Err(_), Some(parts)) => ProgramMap::join(&parts)?,
+        (Err(error), None) => return Err(error.into()),
+    };
     Ok(ProgramMap {
         overrides: overrides.clone(),
         ..map
     })
+}
+
+/// The parts of the map that an executable of C carries.
+fn embedded(executable: &Path) -> Option<Vec<u8>> {
+    let bytes = std::fs::read(executable).ok()?;
+    let file = object::File::parse(&*bytes).ok()?;
+    let section = file.section_by_name(program_map::SECTION)?;
+    Some(section.data().ok()?.to_vec())
 }
 
 impl Explainer {

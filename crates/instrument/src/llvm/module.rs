@@ -44,6 +44,18 @@ impl<'c> Module<'c> {
         self.raw.as_ptr()
     }
 
+    /// Adds assembly.
+    pub fn append_assembly(&self, text: &str) {
+        // SAFETY: the module is live, and the text is copied.
+        unsafe {
+            (api().LLVMAppendModuleInlineAsm)(
+                self.raw(),
+                text.as_ptr().cast::<c_char>(),
+                text.len(),
+            );
+        }
+    }
+
     /// All functions, declarations included, as they are now.
     pub fn functions(&self) -> Vec<Value<'c>> {
         // SAFETY: functions of a live module are followed until null.

@@ -4,7 +4,8 @@
 //! its entry and exit too. Which functions: those outside of the standard library that stand
 //! in an implementation of a type or trait, or get a pointer to a structure, and the bodies of
 //! async functions and blocks. Free functions without such a pointer tell nothing about any
-//! instance; closures belong to what calls them; compiler shims and drop glue are std's.
+//! instance; closures belong to what calls them; compiler shims and drop glue are std's. In C, which
+//! has nothing but free functions, all of them are announced: they work on what is global in their file.
 //!
 //! Limit: where a parameter of several registers cannot be told from its debug type (a small
 //! enum or C structure by value), the parameters behind it are not announced.
@@ -17,7 +18,7 @@ use super::frames::{Frames, is_system_file};
 use super::hooks::Hooks;
 use super::sites::{Sites, Typed};
 use super::types::Types;
-use super::{channels, instances, is_instrumented};
+use super::{Origin, channels, instances, is_instrumented};
 use crate::llvm::{
     Attribute, Builder, Context, Instruction, Location, Metadata, Module, Opcode, TypeKind, Value,
 };
@@ -42,7 +43,7 @@ struct Parameter<'c> {
 }
 
 /// Inserts hooks at entries and exits. Returns how many hooks and sites there are now.
-pub(super) fn insert<'c>(context: &'c Context, module: &Module<'c>) -> (u64, u64) {
+pub(super) fn insert<'c>(context: &'c Context, module: &Module<'c>, origin: Origin) -> (u64, u64) {
     let mut functions = Functions {
         context,
         module,
@@ -51,6 +52,7 @@ pub(super) fn insert<'c>(context: &'c Context, module: &Module<'c>) -> (u64, u64
         sites: Sites::new(),
         frames: Frames::new(context),
         types: Types::new(context),
+        origin,
     };
     for function in module.functions() {
         if is_instrumented(function)
@@ -70,6 +72,7 @@ pub(super) struct Functions<'m, 'c> {
     sites: Sites<'c>,
     frames: Frames<'c>,
     pub(super) types: Types<'c>,
+    origin: Origin,
 }
 
 impl<'c> Functions<'_, 'c> {
@@ -89,7 +92,8 @@ impl<'c> Functions<'_, 'c> {
         }
         let parameters = self.parameters(function, subprogram);
         let is_coroutine = name.starts_with("{async") || name.starts_with("{gen");
-        if parameters.is_empty() && !is_coroutine && !self.types.is_associated(subprogram) {
+        let is_of_type = is_coroutine || self.types.is_associated(subprogram);
+        if parameters.is_empty() && !is_of_type && self.origin != Origin::C {
             return;
         }
         let is_method = self.types.has_self(subprogram)

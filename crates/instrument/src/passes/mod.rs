@@ -93,7 +93,7 @@ pub fn instrument(
     let mut counts = (0, 0);
     if origin != Origin::Prebuilt {
         mark_inlining(&context, &module);
-        counts = functions::insert(&context, &module);
+        counts = functions::insert(&context, &module, origin);
         clean(&context, &module, &machine)?;
     }
     dump_to(&module, dump, name, "before")?;
@@ -108,6 +108,9 @@ pub fn instrument(
         },
     )?;
     place_globals(&module);
+    if origin == Origin::C {
+        program_map::embed(&module, &map);
+    }
     module.verify()?;
     dump_to(&module, dump, name, "after")?;
     let object = machine.emit(&module)?;

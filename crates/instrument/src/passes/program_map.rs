@@ -7,12 +7,15 @@
 
 use std::collections::HashSet;
 
-use raddle_trace::program_map::{FieldInfo, FunctionInfo, ProgramMap, TypeInfo};
+use raddle_trace::program_map::{FieldInfo, FunctionInfo, ProgramMap, SECTION, TypeInfo};
 
 use super::types::{Field, Types};
 use super::{Origin, is_instrumented};
 use crate::llvm::{Context, Metadata, Module};
 use crate::path::function_path;
+
+/// Bytes of a map in a line of assembly.
+const BYTES_IN_LINE: usize = 256;
 
 /// The map as JSON.
 pub(super) fn collect<'c>(context: &'c Context, module: &Module<'c>, origin: Origin) -> Vec<u8> {
@@ -47,6 +50,18 @@ pub(super) fn collect<'c>(context: &'c Context, module: &Module<'c>, origin: Ori
         map.normalise();
     }
     serde_json::to_vec(&map).unwrap_or_default()
+}
+
+/// Puts the map of a module into its object, in a section that is never loaded: whoever links objects of
+/// C, be it through archives, has them all in the executable.
+pub(super) fn embed(module: &Module<'_>, map: &[u8]) {
+    let mut text = format!(".pushsection {SECTION},\"\",@progbits\n");
+    for line in map.chunks(BYTES_IN_LINE) {
+        let bytes: Vec<_> = line.iter().map(u8::to_string).collect();
+        text += &format!(".byte {}\n", bytes.join(","));
+    }
+    text += ".popsection\n";
+    module.append_assembly(&text);
 }
 
 /// The type of `<Type as Trait>::function`, for what has neither `self` nor a scope to tell it.

@@ -94,7 +94,7 @@ fn hooks_with(source: &str, function: &str, options: Options) -> Vec<String> {
     let module = Module::parse(&context, &compile_crate(source), "case").expect("bitcode");
     let machine = Machine::new(&module).expect("a machine");
     mark_inlining(&context, &module);
-    functions::insert(&context, &module);
+    functions::insert(&context, &module, Origin::Crate);
     clean(&context, &module, &machine).expect("clean bitcode");
     insert_hooks(&context, &module, Origin::Crate, options);
     module.verify().expect("valid bitcode");
