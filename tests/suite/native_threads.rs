@@ -27,7 +27,7 @@ fn test<'a>(task: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
 fn programs_wait_for_native_threads_whatever_they_do() {
     let fixture = program(&[]);
     for task in [
-        "wakes", "polled", "limited", "counts", "locks", "library", "joined", "selected",
+        "wakes", "polled", "limited", "counts", "locks", "library", "joined", "selected", "unseen",
     ] {
         let run = fixture.check(&test(task, &[]), 0);
         let test = run.test("./prog");
@@ -35,6 +35,7 @@ fn programs_wait_for_native_threads_whatever_they_do() {
         assert_eq!(test.carrier, "os", "{task}: {run:#?}");
         assert!(test.executions >= 30, "{task}: {run:#?}");
         assert_eq!(notes(&run, "behind the runtime's back"), 1, "{run:#?}");
+        assert!(run.findings().is_empty(), "{task}: {run:#?}");
     }
     // Who asks for fibers gets them.
     let run = fixture.check(&test("locks", &["--carrier", "fiber"]), 0);

@@ -1,14 +1,50 @@
-//! Waiting for processes that the program has started.
+//! Processes that the program starts, and waiting for them.
 
 use crate::arch::nr;
 use crate::io::{Probe, Source, poll, until};
+use crate::native::SHARES_MEMORY;
 use crate::syscalls::perform;
+use crate::world::{arm, world};
 use raddle_abi::site::SiteId;
 
 const WNOHANG: usize = 1;
 /// Words of a `siginfo_t`, and the one that names a child.
 const INFORMATION_WORDS: usize = 32;
 const CHILD_WORD: usize = 4;
+
+/// Whether a call that starts a process can be made in the handler that caught it: it needs no
+/// stack of its own, and the memory is not shared.
+pub fn can_start_here(number: usize, arguments: [usize; 6]) -> bool {
+    /// Where `struct clone_args` has the stack.
+    const STACK_WORD: usize = 5;
+    match number {
+        nr::FORK | nr::VFORK | nr::EXECVE => true,
+        nr::CLONE => arguments[0] & SHARES_MEMORY == 0 && arguments[1] == 0,
+        nr::CLONE3 => {
+            let fields = arguments[0] as *const usize;
+            // SAFETY: the program's structure.
+            unsafe { *fields & SHARES_MEMORY == 0 && *fields.add(STACK_WORD) == 0 }
+        }
+        _ => false,
+    }
+}
+
+/// Makes such a call. The child runs on natively and unwatched.
+pub fn start(number: usize, arguments: [usize; 6]) -> isize {
+    let number = match number {
+        // A child that shared the memory would share the scheduler too.
+        nr::VFORK => nr::FORK,
+        number => number,
+    };
+    let result = perform(number, arguments);
+    if result == 0 && number != nr::EXECVE {
+        let world = world();
+        world.live = false;
+        world.running = false;
+        arm();
+    }
+    result
+}
 
 /// Whether a wait for such a child would return, which it still will afterwards.
 pub fn has_ended(kind: usize, number: usize) -> bool {

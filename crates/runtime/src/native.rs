@@ -37,8 +37,9 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use raddle_abi::control::conditions;
 use raddle_abi::site::Operation;
 
-/// `CLONE_VM`, and what tells a thread from a child that borrows the memory for a while.
-const SHARES_MEMORY: usize = 0x100;
+/// `CLONE_VM`.
+pub const SHARES_MEMORY: usize = 0x100;
+/// `CLONE_VFORK`, which tells a child that borrows the memory for a while from a thread.
 const SUSPENDS_PARENT: usize = 0x4000;
 const MILLISECOND: u64 = 1_000_000;
 /// Scheduling points after which what native threads did is looked at.
@@ -116,6 +117,16 @@ fn real_time() -> u64 {
     let place = time.as_mut_ptr() as usize;
     perform(nr::CLOCK_GETTIME, [CLOCK_MONOTONIC, place, 0, 0, 0, 0]);
     time[0] * 1000 * MILLISECOND + time[1]
+}
+
+/// Nobody can run: looks for native threads whose start nobody saw, as where the machine offers
+/// no system call dispatch. True if there are any.
+pub fn discover() -> bool {
+    if seen() || !world().running || !strangers() {
+        return false;
+    }
+    starts(nr::CLONE);
+    true
 }
 
 /// Executions are about to start: looks whether there is a native thread already.

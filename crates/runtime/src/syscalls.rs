@@ -120,13 +120,12 @@ extern "C" fn on_call(_signal: i32, _info: *mut c_void, context: *mut c_void) {
     let context = unsafe { Interrupted::new(context) };
     let (number, arguments) = (context.syscall_number(), context.syscall_arguments());
     if runs_natively(number) {
-        if number != nr::RT_SIGRETURN {
-            if native::starts_thread(number, arguments) {
-                native::starts(number);
-            } else {
-                shared().note_condition(conditions::FORKED);
-                descriptors::note_child();
-                changes_kernel(number);
+        if native::starts_thread(number, arguments) {
+            native::starts(number);
+        } else if number != nr::RT_SIGRETURN {
+            starts_process(number);
+            if children::can_start_here(number, arguments) {
+                return context.set_result(children::start(number, arguments));
             }
         }
         // Dispatch is off until the next scheduling point.
@@ -143,6 +142,13 @@ fn runs_natively(number: usize) -> bool {
         number,
         nr::RT_SIGRETURN | nr::CLONE | nr::CLONE3 | nr::FORK | nr::VFORK | nr::EXECVE
     )
+}
+
+/// The program is about to start a process by this system call.
+fn starts_process(number: usize) {
+    shared().note_condition(conditions::FORKED);
+    descriptors::note_child();
+    changes_kernel(number);
 }
 
 /// Notes that an execution changed something that a snapshot does not hold.
@@ -203,6 +209,10 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
         nr::TIMER_GETOVERRUN => posix_timers::overrun(a),
         nr::TIMER_DELETE => posix_timers::delete(a),
         nr::SIGALTSTACK => crate::interpose::signals::alternate_stack(b),
+        number if children::can_start_here(number, arguments) => {
+            starts_process(number);
+            children::start(number, arguments)
+        }
         _ if !world().running => perform(number, arguments),
         nr::MMAP => map(arguments),
         nr::MUNMAP => unmap(a, b),
