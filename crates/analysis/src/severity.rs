@@ -5,7 +5,8 @@
 //! results follow from what they read, as far as that is in the set. Two executions can be compared
 //! only if the set was the same before, nobody else wrote into it in between, and a unit that waits
 //! for others at its end does so in both: a function that waits in its middle, when it comes first, lets
-//! others in there, whether or not it has to wait. What is not known
+//! others in there, whether or not it has to wait. What such a function does up to its wait is no work
+//! that is whole, so that nothing is held against it. What is not known
 //! is taken to be equal, so that it can hide a difference, and never make one up: values of bytes
 //! that may mean nothing, times, and which address a pointer has.
 //!
@@ -111,6 +112,8 @@ pub enum Severity {
     Unserializable,
     /// It is that of the order in which this unit comes first.
     AsIf(usize),
+    /// This unit waits for others in the middle of its function, and lets them in.
+    Waits(usize),
     /// An order has no outcome to compare with.
     Unknown,
 }
@@ -156,6 +159,9 @@ pub fn compare(observed: &Outcome, serial: &[(usize, Outcome)]) -> Severity {
     };
     if let Some((first, _)) = comparable().find(|(_, outcome)| observed.may_equal(outcome)) {
         return Severity::AsIf(*first);
+    }
+    if let Some(unit) = observed.waits.iter().position(|waits| *waits) {
+        return Severity::Waits(unit);
     }
     let orders: HashSet<usize> = comparable().map(|(first, _)| *first).collect();
     match orders.len() {

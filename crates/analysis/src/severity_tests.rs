@@ -136,6 +136,18 @@ fn a_function_that_waits_when_it_comes_first_lets_the_other_one_in() {
     let waits = "1( 1Rx=2 1Wx=1 1Rx=1 1~ 2( 2Rx=1 2Wx=0 2) 1Rx=0 1)";
     let second = "2( 2Rx=2 2Wx=1 2) 1( 1Rx=1 1Wx=0 1Rx=0 1)";
     assert_eq!(severity(last, &[waits, second]), Severity::Unknown);
+    // A third part is left, so that it waits in any case; it has looked before it gave its own part away.
+    let looks = "1( 1Rx=3 2( 2Rx=3 2Wx=2 2) 1Rx=2 1Wx=1 1Rx=1 1~ 1)";
+    let first = "1( 1Rx=3 1Rx=3 1Wx=2 1Rx=2 1~ 2( 2Rx=2 2Wx=1 2) 1)";
+    let second = "2( 2Rx=3 2Wx=2 2) 1( 1Rx=2 1Rx=2 1Wx=1 1Rx=1 1~ 1)";
+    assert_eq!(severity(looks, &[first, second]), Severity::Waits(0));
+    let spins =
+        [looks, first, second].map(|steps| steps.replace("1Rx=1 1~ ", "").replace("1Rx=2 1~ ", ""));
+    assert_eq!(
+        severity(&spins[0], &[&spins[1], &spins[2]]),
+        Severity::Unserializable
+    );
+    let second = "2( 2Rx=2 2Wx=1 2) 1( 1Rx=1 1Wx=0 1Rx=0 1)";
     let spins = waits.replace("1~ ", "1) ");
     assert_eq!(severity(last, &[&spins, second]), Severity::Unserializable);
 }

@@ -173,6 +173,10 @@ pub(super) fn why_harmless(severity: Severity, is_atomic: bool, names: &[String;
         Severity::Unserializable if is_atomic => {
             "every access is atomic, so that it may be meant so (`--strict` reports it)".to_owned()
         }
+        Severity::Waits(unit) => format!(
+            "`{}` waits for others in its middle, and lets them in",
+            names[unit]
+        ),
         _ => "there is no execution with one after the other to compare it with".to_owned(),
     }
 }
