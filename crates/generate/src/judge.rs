@@ -167,7 +167,10 @@ impl Judge<'_> {
             .map_or("drop", |call| self.program.name(call.operation));
         Some(Failure {
             kind: Kind::Panic,
-            text: format!("`{name}` panics at {}", text.trim_start_matches('!')),
+            text: format!(
+                "`{name}` panics at {}",
+                in_package(text.trim_start_matches('!'))
+            ),
             key: format!("panic {site}"),
             execution: 0,
         })
@@ -332,6 +335,14 @@ fn fails_without_reason(result: &str) -> bool {
         .any(|word| result.contains(word))
 }
 
+/// A place without where packages lie on this machine.
+fn in_package(place: &str) -> &str {
+    let rest = place
+        .split_once("/registry/src/")
+        .and_then(|(_, rest)| rest.split_once('/'));
+    rest.map_or(place, |(_, rest)| rest)
+}
+
 fn has_panic(steps: &[crate::history::Step]) -> bool {
     steps
         .iter()
@@ -398,5 +409,17 @@ impl Sequential for StuckAt<'_, '_> {
         let mut next = order.to_vec();
         next.push(u8::try_from(self.thread).unwrap_or(u8::MAX));
         Some(self.orders.play(&next)? == Played::Stuck)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_package;
+
+    #[test]
+    fn places_of_packages_begin_with_their_names() {
+        let place = "/home/me/.cargo/registry/src/index-0123/spin-0.9.7/src/once.rs:3:1: oh";
+        assert_eq!(in_package(place), "spin-0.9.7/src/once.rs:3:1: oh");
+        assert_eq!(in_package("src/lib.rs:3:1: oh"), "src/lib.rs:3:1: oh");
     }
 }

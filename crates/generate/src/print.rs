@@ -73,8 +73,11 @@ impl Printer<'_> {
 
     fn is_compared(&self, call: &Call) -> bool {
         let operation = &self.discovery.operations[usize::from(call.operation)];
-        let is_plain = operation.class == Class::Plain && operation.steps.len() == 1;
-        is_plain && !operation.is_future && self.program.weakness(call.operation) == Weakness::None
+        let notes = notes(operation);
+        let is_plain = operation.class == Class::Plain && notes != Notes::Unprintable;
+        let is_shown = is_plain || (operation.class == Class::Unit && notes == Notes::Printable);
+        let is_one_step = operation.steps.len() == 1 && !operation.is_future;
+        is_shown && is_one_step && self.program.weakness(call.operation) == Weakness::None
     }
 
     /// The test's name.
@@ -151,6 +154,9 @@ impl Printer<'_> {
         if text.contains("drive(") {
             text.push_str(DRIVE);
         }
+        if text.contains("noted()") {
+            text.push_str(NOTES);
+        }
         text
     }
 
@@ -219,7 +225,9 @@ impl Printer<'_> {
     fn print_call(&self, call: &Call, indent: &str, compares: bool, text: &mut String) {
         let operation = &self.discovery.operations[usize::from(call.operation)];
         let object = &self.objects()[operation.part];
-        let mut bytes = Bytes::new(&call.bytes);
+        let is_compared = compares && self.is_compared(call);
+        let has_notes = is_compared && notes(operation) == Notes::Printable;
+        let mut bytes = Bytes::new(&call.bytes).noting(has_notes);
         let first = on_object(&operation.steps[0].call, object, &mut bytes);
         let line = match operation.steps.get(1) {
             Some(second) => {
@@ -236,7 +244,10 @@ impl Printer<'_> {
             None if operation.class.is_held() => {
                 format!("{{ let held = {first}; std::thread::yield_now(); drop(held); }}")
             }
-            None if compares && self.is_compared(call) => {
+            None if has_notes => {
+                format!("results.push(format!(\"{{:?}}{{}}\", {first}, noted()));")
+            }
+            None if is_compared => {
                 format!("results.push(format!(\"{{:?}}\", {first}));")
             }
             None if operation.class == Class::Unit => format!("{first};"),
@@ -244,6 +255,36 @@ impl Printer<'_> {
         };
         let _ = writeln!(text, "{indent}{line}");
     }
+}
+
+/// Whether closures note something down that is a part of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Notes {
+    /// There are none.
+    None,
+    /// They do, and a test can do the same.
+    Printable,
+    /// They do, and how it looks is not known.
+    Unprintable,
+}
+
+fn notes(operation: &Operation) -> Notes {
+    const SHOWN: &[&str] = &[
+        "u8", "u16", "u32", "u64", "usize", "i32", "i64", "bool", "char", "String",
+    ];
+    let closures = operation.steps.iter().flat_map(|step| step.call.closures());
+    let mut result = Notes::None;
+    for closure in closures {
+        let is_shown = closure
+            .parameters
+            .iter()
+            .all(|one| SHOWN.contains(&one.trim_start_matches('&').trim_start_matches("mut ")));
+        match is_shown {
+            true => result = Notes::Printable,
+            false => return Notes::Unprintable,
+        }
+    }
+    result
 }
 
 fn second_call(operation: &Operation, call: &Recipe, bytes: &mut Bytes<'_>) -> String {
@@ -288,6 +329,24 @@ fn snake(part: &str) -> String {
 pub fn is_about_results(kind: Kind) -> bool {
     kind == Kind::Linearizability
 }
+
+/// What closures were given.
+const NOTES: &str = r#"
+thread_local! {
+    static NOTED: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
+}
+
+fn note(text: &str) {
+    NOTED.with_borrow_mut(|noted| {
+        noted.push('|');
+        noted.push_str(text);
+    });
+}
+
+fn noted() -> String {
+    NOTED.take()
+}
+"#;
 
 /// Drives a future that nobody wakes.
 const DRIVE: &str = r"

@@ -106,6 +106,22 @@ impl Recipe {
     }
 }
 
+impl Recipe {
+    /// Closures in it.
+    pub fn closures(&self) -> Vec<&Closure> {
+        match self {
+            Self::Closure(closure) => vec![closure],
+            Self::Around { parts, .. } => {
+                parts.iter().flat_map(|(_, part)| part.closures()).collect()
+            }
+            Self::Choice(options) => options.iter().flat_map(Self::closures).collect(),
+            Self::Reference { value, .. } => value.closures(),
+            Self::Optional(value) | Self::Many { element: value, .. } => value.closures(),
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// Code of the harness: statements, and an expression that follows them. Bytes come from `u`.
 #[derive(Clone, Debug, Default)]
 pub struct Snippet {
@@ -307,6 +323,13 @@ impl Closure {
             })
             .collect();
         let mut body: Vec<String> = Vec::new();
+        if bytes.notes {
+            let given = parameters.iter().map(|name| format!("{{{name}:?}}"));
+            body.push(format!(
+                "note(&format!(\"{}\"));",
+                given.collect::<String>()
+            ));
+        }
         for (index, value) in &self.writes {
             body.push(format!(
                 "*{} = {};",
@@ -342,17 +365,29 @@ impl Closure {
 
 /// The bytes of a test from which values are made; the harness reads them in the same way.
 #[derive(Clone, Debug)]
-pub struct Bytes<'a>(&'a [u8]);
+pub struct Bytes<'a> {
+    left: &'a [u8],
+    /// Whether closures note down what they are given.
+    notes: bool,
+}
 
 impl<'a> Bytes<'a> {
     /// From the first on.
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
+        Self {
+            left: bytes,
+            notes: false,
+        }
+    }
+
+    /// The same, with closures that note down what they are given.
+    pub const fn noting(self, notes: bool) -> Self {
+        Self { notes, ..self }
     }
 
     fn next(&mut self) -> u8 {
-        let first = self.0.first().copied().unwrap_or(0);
-        self.0 = self.0.get(1..).unwrap_or(&[]);
+        let first = self.left.first().copied().unwrap_or(0);
+        self.left = self.left.get(1..).unwrap_or(&[]);
         first
     }
 
@@ -417,6 +452,12 @@ mod tests {
         }));
         let literal = closure.literal(&mut Bytes::new(&[2, 1]));
         assert_eq!(literal, "move |value: &mut u32| { *value = 2u32; true }");
+        let literal = closure.literal(&mut Bytes::new(&[2, 1]).noting(true));
+        assert!(
+            literal.contains(r#"note(&format!("{value:?}"))"#),
+            "{literal}"
+        );
+        assert_eq!(closure.closures().len(), 1);
         let code = closure.code(&mut Names::default());
         assert!(code.expression.contains("show!(a1)"), "{}", code.expression);
     }

@@ -1,11 +1,18 @@
 //! What discovery finds in a crate with every shape that it has to know.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
+use raddle_abi::finding::Kind;
 use raddle_generate::discovery::discover;
+use raddle_generate::harness::Harness;
+use raddle_generate::judge::Failure;
 use raddle_generate::library::Library;
+use raddle_generate::print::Printer;
+use raddle_generate::program::Program;
+use raddle_generate::test_case::{Call, TestCase};
 
 /// Has rustdoc describe the crate, as the tool's wrapper does.
 fn described() -> tempfile::TempDir {
@@ -92,4 +99,71 @@ fn names_that_lead_nowhere_are_explained() {
     ];
     let text = names.map(|name| shown(&library, name));
     insta::assert_snapshot!("nowhere", text.concat());
+}
+
+/// The test in which two threads call these operations, on a new object.
+fn printed(library: &Library, name: &str, calls: [&[&str]; 2], right: bool) -> String {
+    let found = discover(library, name).expect("there is such a type");
+    let program = Program::new(&found, &Harness::new(&found));
+    let printer = Printer {
+        discovery: &found,
+        program: &program,
+    };
+    let call = |name: &&str| {
+        let place = found
+            .operations
+            .iter()
+            .position(|operation| operation.name == *name);
+        Call {
+            operation: place.expect("there is such an operation") as u16,
+            bytes: vec![1, 2, 3, 1, 2, 3],
+        }
+    };
+    let test = TestCase {
+        prefix: calls[0].iter().take(1).map(call).collect(),
+        threads: calls.map(|calls| calls.iter().map(call).collect()).to_vec(),
+        ..TestCase::default()
+    };
+    let failure = Failure {
+        kind: Kind::Linearizability,
+        text: "no order explains it".to_owned(),
+        key: String::new(),
+        execution: 0,
+    };
+    let results = vec![vec!["None".to_owned()], Vec::new(), Vec::new()];
+    let results = right.then(|| BTreeSet::from([results]));
+    printer.print(&test, &failure, results.as_ref())
+}
+
+#[test]
+fn tests_are_written_as_people_write_them() {
+    let directory = described();
+    let library = Library::open(directory.path().to_owned());
+    let texts = [
+        printed(
+            &library,
+            "zoo::Results",
+            [&["guard", "entry.set"], &["entry.remove", "all"]],
+            false,
+        ),
+        printed(
+            &library,
+            "zoo::Sender<u32>",
+            [&["send"], &["receive"]],
+            true,
+        ),
+        printed(
+            &library,
+            "zoo::Usual",
+            [&["own", "many"], &["update", "make", "text"]],
+            true,
+        ),
+        printed(
+            &library,
+            "zoo::Receivers",
+            [&["in_arc", "by_arc"], &["Read::read", "later"]],
+            false,
+        ),
+    ];
+    insta::assert_snapshot!("printed", texts.join("\n"));
 }

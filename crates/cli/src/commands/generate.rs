@@ -415,26 +415,24 @@ fn confirm(
             test.text, test.source
         ));
     }
-    let mut names = Vec::new();
-    let mut source = String::new();
-    let mut unique = Vec::new();
+    let mut unique: Vec<GeneratedTest> = Vec::new();
     for test in tests {
-        if !names.contains(&test.name) {
-            names.push(test.name.clone());
-            source += &format!("{}\n", test.source);
+        if unique.iter().all(|known| known.name != test.name) {
             unique.push(test);
         }
     }
+    let source: String = match unique.as_slice() {
+        [only] => only.source.clone(),
+        // Each may bring functions of its own.
+        several => several
+            .iter()
+            .map(|test| format!("mod {} {{\n{}}}\n\n", test.name, test.source))
+            .collect(),
+    };
     if unique.is_empty() {
         return Ok(Exit::Clean);
     }
-    let file = scratch.write_tests(source.trim_end())?;
-    for test in unique {
-        let file = file.display().to_string();
-        session
-            .console
-            .show(&Event::Generated(Box::new(GeneratedTest { file, ..test })));
-    }
+    let file = scratch.write_tests(&format!("{}\n", source.trim_end()))?;
     session.flags.bin.clear();
     session.flags.test = vec![scratch::TESTS.to_owned()];
     let targets = session.build(&[])?;
@@ -448,11 +446,28 @@ fn confirm(
         ..session.campaign_options()
     };
     let stored = StoredFlags::new(&session.flags, &[]);
-    super::test::explore(
+    let mut failed = Vec::new();
+    let exit = super::test::explore_with(
         &mut session.console,
         &session.stop,
         &targets,
         &options,
         &stored,
-    )
+        &mut |finding| failed.push(finding.test.clone()),
+    );
+    for test in unique {
+        let file = file.display().to_string();
+        if failed.iter().any(|name| name.ends_with(&test.name)) {
+            session
+                .console
+                .show(&Event::Generated(Box::new(GeneratedTest { file, ..test })));
+        } else {
+            session.console.note(format!(
+                "{}: {}; the test that was written for it ({file}) does not show it, so it is not \
+                 reported",
+                test.kind, test.text
+            ));
+        }
+    }
+    exit
 }

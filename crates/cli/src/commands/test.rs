@@ -2,6 +2,7 @@
 
 use raddle_campaign::{self as campaign, Options, Prediction, Target, TargetKind};
 use raddle_report::{Event, Summary};
+use raddle_trace::finding::Finding;
 
 use crate::arguments::{TestCommand, is_program};
 use crate::console::{Console, print_error};
@@ -117,18 +118,31 @@ fn nothing(selection: &TestSelection) -> String {
 }
 
 /// Runs a campaign, and shows what it says.
-pub(super) fn explore(
+fn explore(
     console: &mut Console,
     stop: &StopFlag,
     targets: &[Target],
     options: &Options,
     stored: &StoredFlags,
 ) -> Result<Exit, Failure> {
+    explore_with(console, stop, targets, options, stored, &mut |_| {})
+}
+
+/// The same; `found` is told of each finding.
+pub(super) fn explore_with(
+    console: &mut Console,
+    stop: &StopFlag,
+    targets: &[Target],
+    options: &Options,
+    stored: &StoredFlags,
+    found: &mut dyn FnMut(&Finding),
+) -> Result<Exit, Failure> {
     let (mut findings, mut ignored) = (0, 0);
     let result = campaign::run(targets, options, stop.as_atomic(), &mut |event| {
         match &event {
             campaign::Event::Finding(finding) => {
                 findings += 1;
+                found(finding);
                 stored.store(&options.results, &finding.id);
             }
             campaign::Event::Ignored { .. } => ignored += 1,
