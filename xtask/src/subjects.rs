@@ -63,7 +63,7 @@ impl Budget {
     /// For the twenty-minute tier.
     pub const SHORT: Self = Self {
         executions: 100,
-        seconds: Some(60),
+        seconds: Some(40),
     };
     /// For everything.
     pub const FULL: Self = Self {

@@ -50,7 +50,7 @@ pub enum End {
     Passed = 0,
     /// The program ended by itself, with another exit code.
     Failed = 1,
-    /// A finding ended it.
+    /// A finding ended it, or all that could follow was known.
     Abandoned = 2,
     /// It was too long.
     Cut = 3,

@@ -13,6 +13,8 @@ pub enum End {
     Abandoned,
     /// It was too long.
     Cut,
+    /// The strategy knows all that could follow.
+    Known,
     /// It asked for a system call whose effect a snapshot cannot undo.
     NeedsFork,
     /// It starts a thread behind the runtime's back, which takes OS threads as carriers.
@@ -38,6 +40,7 @@ impl End {
             End::Crashed => 7,
             End::Again => 8,
             End::NeedsCarrier => 9,
+            End::Known => 10,
             End::Exit(code) => 1 << 32 | u64::from(code),
         }
     }
@@ -53,6 +56,7 @@ impl End {
             6 => End::MoreDonors,
             8 => End::Again,
             9 => End::NeedsCarrier,
+            10 => End::Known,
             number if number >> 32 == 1 => End::Exit(number as u32),
             _ => End::Crashed,
         }

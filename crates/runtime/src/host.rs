@@ -323,8 +323,9 @@ fn prepare(mode: Reexecution, seed: u64, length: u64) {
         }
     }
     // An execution that is broken off leaves its traces where only stacks are restored.
+    world.orders.can_break_off = mode != Reexecution::Loop;
     world.orders.private_stacks =
-        world.orders.watch && !world.orders.record && mode != Reexecution::Loop;
+        world.orders.watch && !world.orders.record && world.orders.can_break_off;
     if world.orders.private_stacks {
         for thread in &mut world.execution.threads {
             thread.private = stacks::private_part(thread.stack);

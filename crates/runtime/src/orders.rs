@@ -43,6 +43,8 @@ pub struct Orders {
     pub only_watched: bool,
     /// Leave out accesses to private parts of stacks (see [`crate::oracles::stacks`]).
     pub private_stacks: bool,
+    /// Whether an execution can be ended anywhere.
+    pub can_break_off: bool,
     /// Keep the marks of executions (see [`crate::marks`]).
     pub marks: bool,
     /// Where the plan's input is, and its bytes.
@@ -86,6 +88,7 @@ impl Orders {
             record: false,
             only_watched: false,
             private_stacks: false,
+            can_break_off: false,
             marks: false,
             input: (0, 0),
             course: Course {

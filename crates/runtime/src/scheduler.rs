@@ -7,6 +7,7 @@
 use crate::carrier;
 use crate::clock;
 use crate::delivery;
+use crate::end::End;
 use crate::host;
 use crate::io;
 use crate::locks;
@@ -18,7 +19,7 @@ use crate::thread::{State, Wait};
 use crate::world::{live, look_away_from, world};
 use raddle_abi::plan::Decision;
 use raddle_abi::site::{Operation, SiteId};
-use raddle_schedule::strategy::{Pending, View, default_pick};
+use raddle_schedule::strategy::{NOBODY, Pending, View, default_pick};
 
 /// Yields without any change after which virtual time jumps.
 const PATIENCE: u32 = 2048;
@@ -165,6 +166,14 @@ fn pick_and_switch(yielded: bool) {
             Some(strategy) => strategy.pick(&view),
             None => default,
         }
+    };
+    let next = if next == NOBODY {
+        if world.orders.can_break_off {
+            host::end(End::Known);
+        }
+        default
+    } else {
+        next
     };
     // Where a thread simply goes on there is one test that a random walk makes hard to foresee.
     if next == current && default == current {

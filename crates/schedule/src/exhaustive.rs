@@ -5,7 +5,8 @@
 //! multithreaded programs" (PLDI 2007), with their reduction: two beginnings of executions that
 //! order all conflicting operations in the same way lead to the same state, so what follows
 //! is searched once. Beginnings are told apart by a hash over that partial order, which is known
-//! for a step before it is made: no execution is run for a step that leads to a known state.
+//! for a step before it is made: no execution is run for a step that leads to a known state, and
+//! one that can only come to known states is broken off.
 //! Unlike sleep sets and persistent sets, this stays sound under a bound, because a state
 //! counts as known only if it was reached with as many preemptions to spare.
 //!
@@ -25,7 +26,7 @@ use crate::experience::{Experience, Learnt};
 use crate::known::Known;
 use crate::log::Log;
 use crate::partial_order::PartialOrder;
-use crate::strategy::{Search, Strategy, View, default_pick};
+use crate::strategy::{NOBODY, Search, Strategy, View, default_pick};
 use alloc::vec::Vec;
 
 /// Largest bound that makes sense: a state is stored with the preemptions to spare.
@@ -59,8 +60,10 @@ struct Course {
     order: PartialOrder,
     pick: usize,
     preemptions: u32,
-    /// All that follows is known.
+    /// Nothing more is searched in it.
     is_known: bool,
+    /// Because all that follows was searched before, or will be.
+    is_searched: bool,
     /// Who has yielded since somebody wrote.
     idle: Vec<bool>,
 }
@@ -196,8 +199,8 @@ impl Exhaustive {
             self.note(word::PARTIAL, reason::BOUND);
         }
         let Some(chosen) = chosen else {
-            self.course.is_known = true;
-            return first;
+            (self.course.is_known, self.course.is_searched) = (true, true);
+            return NOBODY;
         };
         self.note(word::CHOSEN, chosen as u64);
         chosen
@@ -294,7 +297,7 @@ impl Strategy for Exhaustive {
         self.course.order.clear();
         self.course.idle.clear();
         (self.course.pick, self.course.preemptions) = (0, 0);
-        self.course.is_known = self.is_finished;
+        (self.course.is_known, self.course.is_searched) = (self.is_finished, false);
     }
 
     fn thread_started(&mut self, _thread: usize, _parent: usize, _site_key: u64) {}
@@ -307,13 +310,18 @@ impl Strategy for Exhaustive {
             }
             idle[view.current] = true;
         }
-        let picked = if self.course.is_known {
+        let picked = if self.course.is_searched {
+            NOBODY
+        } else if self.course.is_known {
             self.first(view)
         } else if self.course.pick < self.path.len() {
             self.repeat(view)
         } else {
             self.explore(view)
         };
+        if picked == NOBODY {
+            return NOBODY;
+        }
         self.go_on(view, picked);
         picked
     }

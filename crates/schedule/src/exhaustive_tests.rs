@@ -82,7 +82,10 @@ fn search(program: &[Vec<Op>], bound: u32) -> (BTreeSet<Final>, u32) {
     while !strategy.is_finished() {
         // The seed does not matter.
         let seed = u64::from(executions).wrapping_mul(77);
-        states.insert(final_state(run(program, &mut strategy, seed, 0)));
+        let run = run(program, &mut strategy, seed, 0);
+        if !run.broken_off {
+            states.insert(final_state(run));
+        }
         strategy.learn();
         executions += 1;
         assert!(executions < 100_000, "no end");

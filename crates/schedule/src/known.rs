@@ -7,6 +7,9 @@ use alloc::vec::Vec;
 
 /// Low bits of a word: 1 + preemptions to spare.
 const SPARE_BITS: u32 = 6;
+/// Bits of a hash that choose among lines of the processor's cache. Whoever ran last has no part in
+/// them: one state is looked up for several threads, and the memory is what takes time.
+const LINES: u64 = 0xffff_fff8;
 /// Most entries; beyond, states are searched again.
 const MOST: usize = 1 << 22;
 
@@ -35,7 +38,7 @@ impl Known {
 
     /// The word for a state in which `thread` ran last.
     pub fn entry(state: u64, thread: u16, spare: u8) -> u64 {
-        let hash = mix(state ^ mix(u64::from(thread)));
+        let hash = mix(state) ^ (mix(u64::from(thread)) & !LINES);
         hash << SPARE_BITS | (u64::from(spare) + 1)
     }
 

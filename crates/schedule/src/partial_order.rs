@@ -35,17 +35,22 @@ struct Past {
 impl Past {
     fn of_new(thread: usize) -> Self {
         Self {
-            own: mix(mix(thread as u64)),
+            own: mix(salt(thread)),
             share: 0,
         }
     }
 
     fn behind(event: u64, thread: usize) -> Self {
         Self {
-            own: mix(event ^ mix(thread as u64)),
-            share: mix(event ^ mix(thread as u64 + 1)),
+            own: mix(event ^ salt(thread)),
+            share: mix(event ^ !salt(thread)),
         }
     }
+}
+
+/// Tells threads apart; what it goes into is mixed.
+const fn salt(thread: usize) -> u64 {
+    (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Default for PartialOrder {

@@ -19,7 +19,7 @@ use crate::pos::Pos;
 use crate::random::Random;
 use crate::reads_from::ReadsFrom;
 use crate::rng::{Rng, mix};
-use crate::strategy::{Search, Strategy, View};
+use crate::strategy::{NOBODY, Search, Strategy, View};
 use crate::surw::Surw;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -43,6 +43,8 @@ const SALT: u64 = 0x7075_7274_666f_6c69;
 pub struct Portfolio {
     members: Vec<Member>,
     turn: usize,
+    /// The execution under way was broken off by who leads it.
+    is_broken_off: bool,
     /// Executions so far.
     executions: u64,
     coverage: Coverage,
@@ -73,6 +75,7 @@ impl Portfolio {
                 member(5, Box::new(Deepening::new())),
             ],
             turn: 0,
+            is_broken_off: false,
             executions: 0,
             coverage: Coverage::new(),
         }
@@ -110,6 +113,7 @@ impl Portfolio {
 impl Strategy for Portfolio {
     fn begin(&mut self, seed: u64, length: u64) {
         self.turn = self.draw(seed);
+        self.is_broken_off = false;
         self.coverage.begin();
         self.current().begin(seed, length);
         if let Some(watcher) = self.watcher() {
@@ -123,6 +127,10 @@ impl Strategy for Portfolio {
 
     fn pick(&mut self, view: &View<'_>) -> usize {
         let picked = self.current().pick(view);
+        if picked == NOBODY {
+            self.is_broken_off = true;
+            return NOBODY;
+        }
         self.coverage.step(picked, &view.pending[picked]);
         if let Some(watcher) = self.watcher() {
             watcher.watch(&view.pending[picked]);
@@ -131,7 +139,10 @@ impl Strategy for Portfolio {
     }
 
     fn end(&mut self) {
-        self.coverage.end();
+        // Of an execution that is broken off it cannot be said what would have become of it.
+        if !self.is_broken_off {
+            self.coverage.end();
+        }
         self.current().end();
         if let Some(watcher) = self.watcher() {
             watcher.end();

@@ -1,7 +1,7 @@
 //! A toy machine for the tests of strategies: threads are lists of operations.
 
 use crate::anchor::{Passed, Spawn};
-use crate::strategy::{Pending, Strategy, View, default_pick};
+use crate::strategy::{NOBODY, Pending, Strategy, View, default_pick};
 use core::ops::Range;
 use raddle_abi::plan::Decision;
 use raddle_abi::site::Operation;
@@ -42,6 +42,8 @@ pub struct Run {
     pub spawns: Vec<Spawn>,
     /// Nobody could run though not all had ended, or it took too long.
     pub stuck: bool,
+    /// The strategy knew what would follow.
+    pub broken_off: bool,
     /// An expectation was not met.
     pub failed: bool,
     /// Picks of another thread than one that could go on.
@@ -154,6 +156,10 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
             yielded: yielded && machine.is_enabled(current),
         };
         let picked = strategy.pick(&view);
+        if picked == NOBODY {
+            result.broken_off = true;
+            break;
+        }
         assert!(view.is_enabled(picked), "picked {picked} of {enabled:?}");
         result.preemptions += u32::from(view.preempts(picked));
         if picked != default_pick(&view) {

@@ -206,6 +206,9 @@ impl Learnt for Option<Search> {
     }
 }
 
+/// In place of the thread to run next: nothing that could follow is worth running.
+pub const NOBODY: usize = usize::MAX;
+
 /// Picks the thread to run next. One strategy serves many executions, one after the other.
 ///
 /// The runtime calls [`Strategy::pick`] at every scheduling point, also when the current thread
@@ -220,7 +223,8 @@ pub trait Strategy {
     /// for thread 0.
     fn thread_started(&mut self, thread: usize, parent: usize, site_key: u64);
 
-    /// The thread to run next, one of `view.enabled`.
+    /// The thread to run next, one of `view.enabled`. Or [`NOBODY`]: the execution is then broken
+    /// off where that can be undone, and goes on by [`default_pick`] where it cannot.
     fn pick(&mut self, view: &View<'_>) -> usize;
 
     /// The execution has ended.
