@@ -28,8 +28,8 @@ of `asset` and `race`, and none where no thread gives a lock up and acquires it 
 no engine that predicts; what was seen there is not reported again when directed executions show it.
 
 How much longer an execution takes includes the start of the process, the reading of the program's types and, for executions
-that showed something, the recording of them: where there are few executions, that is most of it. Other work ran on the
-machine at the same time. Without the tool threads are the system's, and with it they are fibers, so that executions
+that showed something, the recording of them: where there are few executions, that is most of it. Much other work ran on the
+machine at the same time, so that these figures say little. Without the tool threads are the system's, and with it they are fibers, so that executions
 may take less time with the tool than without.
 ";
 
