@@ -357,3 +357,27 @@ pub fn signalled(condition: usize, broadcast: bool) {
         unsafe { arch::syscall(nr::SCHED_YIELD, [0; 6]) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_told_from_processes_by_the_flags_of_a_clone() {
+        /// As libc starts a thread, a process, and one for `posix_spawn`.
+        const THREAD: usize = 0x3d_0f00;
+        const PROCESS: usize = 0x120_0011;
+        const SPAWNED: usize = 0x4111;
+        let clone = |flags: usize| starts_thread(nr::CLONE, [flags, 0, 0, 0, 0, 0]);
+        assert!(clone(THREAD));
+        assert!(!clone(PROCESS));
+        assert!(!clone(SPAWNED));
+        let clone3 = |flags: usize| {
+            let fields = [flags, 0, 0, 0, 0, 0, 0, 0];
+            starts_thread(nr::CLONE3, [fields.as_ptr() as usize, 64, 0, 0, 0, 0])
+        };
+        assert!(clone3(THREAD));
+        assert!(!clone3(PROCESS));
+        assert!(!starts_thread(nr::FORK, [THREAD, 0, 0, 0, 0, 0]));
+    }
+}
