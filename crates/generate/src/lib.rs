@@ -13,6 +13,7 @@ pub mod calibrate;
 pub mod compose;
 pub mod constructors;
 pub mod discovery;
+mod handles;
 pub mod harness;
 pub mod history;
 pub mod judge;

@@ -3,6 +3,7 @@
 //! handles that they return.
 
 use crate::arguments::{Maker, Refusal};
+use crate::handles::on_handle;
 use crate::library::Library;
 use crate::model::{Function, Implementation, Substitution, Type, is_std, last};
 use crate::recipe::{Names, Recipe, Snippet};
@@ -98,10 +99,13 @@ enum Receiver {
 }
 
 /// A method with all that is known about it.
-struct Method<'a> {
-    found: &'a Implementation,
-    function: Function,
-    known: Substitution,
+pub(crate) struct Method<'a> {
+    /// Where it stands.
+    pub found: &'a Implementation,
+    /// Itself.
+    pub function: Function,
+    /// What parameters are.
+    pub known: Substitution,
 }
 
 /// The methods of a part of the test's objects.
@@ -129,7 +133,7 @@ pub fn methods(maker: Maker<'_>, one: &Type, part: usize) -> Methods {
 }
 
 /// Functions that others may call, those that a trait provides included.
-fn functions(library: &Library, found: &Implementation) -> Vec<Function> {
+pub(crate) fn functions(library: &Library, found: &Implementation) -> Vec<Function> {
     let Some(of_trait) = &found.of_trait else {
         let functions = found.functions.iter();
         return functions
@@ -245,7 +249,7 @@ fn name(method: &Method<'_>) -> String {
     }
 }
 
-fn signature(library: &Library, method: &Method<'_>) -> String {
+pub(crate) fn signature(library: &Library, method: &Method<'_>) -> String {
     let inputs = method.function.inputs.iter().skip(1);
     let inputs: Vec<_> = inputs
         .map(|(name, input)| format!("{name}: {}", library.resolve(input, &method.known).short()))
@@ -264,7 +268,7 @@ fn signature(library: &Library, method: &Method<'_>) -> String {
 }
 
 /// The type of the result; of a future, what it comes to.
-fn output(library: &Library, method: &Method<'_>) -> Type {
+pub(crate) fn output(library: &Library, method: &Method<'_>) -> Type {
     let output = library.resolve(&method.function.output, &method.known);
     if method.function.is_async || class(library, &output) != Class::Future {
         return output;
@@ -318,7 +322,11 @@ fn shared_receiver(receiver: &Type, one: &Type, method: &Method<'_>) -> Receiver
 }
 
 /// The call, or why an argument cannot be made.
-fn call(maker: Maker<'_>, method: &Method<'_>, receiver: &str) -> Result<Recipe, Refusal> {
+pub(crate) fn call(
+    maker: Maker<'_>,
+    method: &Method<'_>,
+    receiver: &str,
+) -> Result<Recipe, Refusal> {
     let library = maker.library;
     let inputs = method.function.inputs.iter().skip(1);
     let arguments = inputs.map(|(name, input)| {
@@ -362,7 +370,7 @@ fn turbofish(method: &Method<'_>) -> String {
 }
 
 /// A recipe's code for this object.
-fn code_on(call: &Recipe, object: &str, names: &mut Names) -> Snippet {
+pub(crate) fn code_on(call: &Recipe, object: &str, names: &mut Names) -> Snippet {
     let mut snippet = call.code(names);
     snippet.expression = snippet.expression.replace("{o}", object);
     snippet
@@ -385,99 +393,4 @@ fn body(library: &Library, first: &Step, output: &Type, class: &Class, is_future
     };
     let statements = snippet.statements;
     format!("{statements}let mut r = {value}; let text = {text}; {held}text")
-}
-
-type OnHandle = ((String, String), Vec<Step>, Class, String);
-
-/// Calls on what a method returned.
-fn on_handle(maker: Maker<'_>, one: &Type, first: &Step, output: &Type) -> Vec<OnHandle> {
-    let library = maker.library;
-    let (takes, handle) = match output.std_name() {
-        Some("Option") => (Some("Some"), output.arguments().first()),
-        Some("Result") => (Some("Ok"), output.arguments().first()),
-        _ => (None, Some(output)),
-    };
-    let Some(handle) = handle.filter(|handle| *handle != one) else {
-        return Vec::new();
-    };
-    let is_held = class(library, handle).is_held();
-    if !is_held || handle.std_name().is_some() {
-        return Vec::new();
-    }
-    let mut result = Vec::new();
-    for (found, known) in library.implementations(handle) {
-        if found.of_trait.is_some() || library.violated(&found.generics, &known).is_some() {
-            continue;
-        }
-        for function in functions(library, &found) {
-            let mut method = Method {
-                found: &found,
-                function,
-                known: known.clone(),
-            };
-            let Some(receiver) = handle_receiver(library, handle, &method) else {
-                continue;
-            };
-            if method.function.is_unsafe || method.function.is_async {
-                continue;
-            }
-            solve(
-                library,
-                &found.generics,
-                &method.function,
-                &mut method.known,
-            );
-            solve(
-                library,
-                &method.function.generics,
-                &method.function,
-                &mut method.known,
-            );
-            let is_violated = library
-                .violated(&method.function.generics, &method.known)
-                .is_some();
-            let Ok(call) = call(maker, &method, receiver) else {
-                continue;
-            };
-            if is_violated {
-                continue;
-            }
-            let second = Step { call, takes };
-            let output = self::output(library, &method);
-            let body = body_on_handle(library, first, &second, &output);
-            let names = (method.function.name.clone(), signature(library, &method));
-            let class = class(library, &output);
-            result.push((names, vec![first.clone(), second], class, body));
-        }
-    }
-    result
-}
-
-fn handle_receiver(library: &Library, handle: &Type, method: &Method<'_>) -> Option<&'static str> {
-    let (_, receiver) = &method.function.inputs[0];
-    match library.resolve(receiver, &method.known) {
-        one if one == *handle => Some("{o}"),
-        Type::Reference { mutable, target } if *target == *handle => match mutable {
-            true => Some("(&mut {o})"),
-            false => Some("(&{o})"),
-        },
-        _ => None,
-    }
-}
-
-/// The second call is made when the scheduler likes, with arguments that are made before.
-fn body_on_handle(library: &Library, first: &Step, second: &Step, output: &Type) -> String {
-    let mut names = Names::default();
-    let one = code_on(&first.call, "o", &mut names);
-    let other = code_on(&second.call, "h", &mut names);
-    let taken = match second.takes {
-        Some("Some") => "let Some(mut h) = r else { return String::from(\"None\") }; ",
-        Some(_) => "let Ok(mut h) = r else { return String::from(\"Err\") }; ",
-        None => "let mut h = r; ",
-    };
-    let text = shown(library, output, "r");
-    format!(
-        "{}{}let mut r = {}; {taken}keep.until(move || {{ let mut r = {}; {text} }}); String::new()",
-        one.statements, other.statements, one.expression, other.expression
-    )
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::discovery::Discovery;
 use crate::harness::Harness;
+use crate::results::Class;
 
 /// Methods that look at the whole object: what they see need not have been there at any one time.
 const OBSERVERS: &[&str] = &[
@@ -143,7 +144,11 @@ impl Program {
         let methods = harness.operations().into_iter().filter_map(|index| {
             let operation = &discovery.operations[index];
             let has_arguments = operation.body.contains("u.");
-            let method = Method::new(&operation.name, operation.part, has_arguments);
+            let mut method = Method::new(&operation.name, operation.part, has_arguments);
+            if matches!(operation.class, Class::Iterator(_)) {
+                // What it goes through, and may take out, changes while it does.
+                method.weakness = Weakness::Bulk;
+            }
             Some((u16::try_from(index).ok()?, method))
         });
         let constructors = harness.constructors().into_iter();

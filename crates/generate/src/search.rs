@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use raddle_abi::control::PlanEnd;
 use raddle_abi::finding::Kind;
+use raddle_abi::mark::End;
 use raddle_abi::plan::oracles;
 use raddle_schedule::rng::{Rng, mix};
 use raddle_trace::runner::{Outcome, PlanRequest, Runner, RunnerError};
@@ -137,6 +138,10 @@ pub fn search(
             report.tally.invalid += u64::from(judgement.is_invalid);
             report.notes.extend(judgement.notes);
             for failure in judgement.failures {
+                // A test that nobody gets to the end of shows nothing but that.
+                if failure.kind != Kind::Deadlock && !completes(&outcome) {
+                    continue;
+                }
                 if known.insert(failure.key.clone()) {
                     report.violations.push(Violation {
                         test: test.clone(),
@@ -206,6 +211,9 @@ pub fn shrink_violation(
             failure.kind == violation.failure.kind && is_same_place
         });
         let Some(failure) = found else { return false };
+        if failure.kind != Kind::Deadlock && !completes(&outcome) {
+            return false;
+        }
         let history = outcome.marks.get(failure.execution);
         let history = history
             .map(|execution| History::of(test, execution))
@@ -247,6 +255,14 @@ pub fn run(
         marks: true,
         ..PlanRequest::default()
     })
+}
+
+/// Whether some execution came to its end.
+fn completes(outcome: &Outcome) -> bool {
+    outcome
+        .marks
+        .iter()
+        .any(|execution| execution.end == Some(End::Passed))
 }
 
 fn count(test: &TestCase, outcome: &Outcome, report: &mut Report, time: Duration) {

@@ -143,7 +143,7 @@ fn tests_are_written_as_people_write_them() {
         printed(
             &library,
             "zoo::Results",
-            [&["guard", "entry.set"], &["entry.remove", "all"]],
+            [&["guard", "entry.set"], &["write_guard.write", "all"]],
             false,
         ),
         printed(
