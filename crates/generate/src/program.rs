@@ -23,8 +23,8 @@ const OBSERVERS: &[&str] = &[
     "weight",
     "weighted_size",
 ];
-/// The same, by what is in their names.
-const OBSERVING: &[&str] = &["count", "iter", "_len", "scan", "snapshot"];
+/// The same, by what is in their names. What `is_locked` sees may be the middle of another method.
+const OBSERVING: &[&str] = &["is_", "count", "iter", "_len", "scan", "snapshot"];
 /// Methods that change the whole object, part by part.
 const BULK: &[&str] = &[
     "clear",
@@ -190,6 +190,7 @@ mod tests {
             ("len", Weakness::Observer),
             ("Iterable::iter", Weakness::Observer),
             ("strong_count", Weakness::Observer),
+            ("is_locked_exclusive", Weakness::Observer),
             ("try_push", Weakness::MayFail),
             ("recv_timeout", Weakness::MayFail),
             ("try_entry.or_insert", Weakness::MayFail),
