@@ -178,7 +178,7 @@ fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &m
         Receiver::Refused(why, remedy) => return refuse(result, why.to_owned(), remedy),
     };
     if method.function.is_unsafe {
-        let remedy = "wrap it in a safe function and name that type, or use `--unsafe`";
+        let remedy = "wrap it in a safe function of a type of your own, and name that type";
         return refuse(result, "it is an `unsafe fn`".to_owned(), remedy);
     }
     let violated = library.violated(&method.found.generics, &method.known);

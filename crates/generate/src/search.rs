@@ -84,75 +84,106 @@ pub struct Report {
     pub spent: (Duration, Duration),
 }
 
-/// Searches until something is found or the time is over. `is_stopped` is asked between tests;
-/// `progress` is told how far it is.
-///
-/// # Errors
-///
-/// If the program cannot be run at all.
-pub fn search(
-    program: &Program,
-    settings: &Settings,
-    runner: &mut dyn Runner,
-    is_stopped: &dyn Fn() -> bool,
-    progress: &mut dyn FnMut(&Tally),
-) -> Result<Report, RunnerError> {
-    let methods: Vec<usize> = program
-        .methods
-        .keys()
-        .map(|number| usize::from(*number))
-        .collect();
-    let mut report = Report {
-        coverage: Coverage::new(&methods),
-        ..Report::default()
-    };
-    report.tally.pairs = report.coverage.len();
-    let composer = Composer {
-        program,
-        guidance: settings.guidance,
-        threads: settings.threads,
-    };
-    let mut selection = Selection::new(settings.guidance);
-    let mut rng = Rng::new(settings.seed);
-    let start = Instant::now();
-    let mut known = BTreeSet::new();
-    loop {
-        let Some(pair) = selection.next(&report.coverage, &mut rng) else {
-            return Ok(report);
+/// A search, which goes on where it was left.
+pub struct Search<'a> {
+    program: &'a Program,
+    settings: &'a Settings,
+    /// What it has come to so far.
+    pub report: Report,
+    selection: Selection,
+    rng: Rng,
+    start: Instant,
+    known: BTreeSet<String>,
+}
+
+impl<'a> Search<'a> {
+    /// Begins.
+    pub fn new(program: &'a Program, settings: &'a Settings) -> Self {
+        let methods: Vec<usize> = program
+            .methods
+            .keys()
+            .map(|number| usize::from(*number))
+            .collect();
+        let mut report = Report {
+            coverage: Coverage::new(&methods),
+            ..Report::default()
         };
-        let tried = report.coverage.select(pair);
-        for test in composer.tests(pair, tried, &mut rng) {
-            let is_over = Instant::now() >= settings.deadline || is_stopped();
-            if is_over || report.violations.len() >= settings.most_violations {
-                return Ok(report);
-            }
-            report.tally.tests += 1;
-            let seed = mix(settings.seed ^ report.tally.tests);
-            let begun = Instant::now();
-            let outcome = run(&test, settings, seed, runner)?;
-            count(&test, &outcome, &mut report, start.elapsed());
-            report.spent.0 += begun.elapsed();
-            let begun = Instant::now();
-            let judgement = Judge { program }.judge(&test, &outcome, runner);
-            report.spent.1 += begun.elapsed();
-            report.tally.invalid += u64::from(judgement.is_invalid);
-            report.notes.extend(judgement.notes);
-            for failure in judgement.failures {
-                // A test that nobody gets to the end of shows nothing but that.
-                if failure.kind != Kind::Deadlock && !completes(&outcome) {
-                    continue;
-                }
-                if known.insert(failure.key.clone()) {
-                    report.violations.push(Violation {
-                        test: test.clone(),
-                        failure,
-                        tests: report.tally.tests,
-                        time: start.elapsed(),
-                    });
-                }
-            }
-            progress(&report.tally);
+        report.tally.pairs = report.coverage.len();
+        Self {
+            program,
+            settings,
+            report,
+            selection: Selection::new(settings.guidance),
+            rng: Rng::new(settings.seed),
+            start: Instant::now(),
+            known: BTreeSet::new(),
         }
+    }
+
+    /// Searches until as many violations as wanted were found anew, or the time is over, and
+    /// returns how many were known before. `is_stopped` is asked between tests.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be run at all.
+    pub fn go_on(
+        &mut self,
+        runner: &mut dyn Runner,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<usize, RunnerError> {
+        let before = self.report.violations.len();
+        let enough = before.saturating_add(self.settings.most_violations);
+        let composer = Composer {
+            program: self.program,
+            guidance: self.settings.guidance,
+            threads: self.settings.threads,
+        };
+        loop {
+            let Some(pair) = self.selection.next(&self.report.coverage, &mut self.rng) else {
+                return Ok(before);
+            };
+            let tried = self.report.coverage.select(pair);
+            for test in composer.tests(pair, tried, &mut self.rng) {
+                let is_over = Instant::now() >= self.settings.deadline || is_stopped();
+                if is_over || self.report.violations.len() >= enough {
+                    return Ok(before);
+                }
+                self.try_out(test, runner)?;
+            }
+        }
+    }
+
+    fn try_out(&mut self, test: TestCase, runner: &mut dyn Runner) -> Result<(), RunnerError> {
+        let report = &mut self.report;
+        report.tally.tests += 1;
+        let seed = mix(self.settings.seed ^ report.tally.tests);
+        let begun = Instant::now();
+        let outcome = run(&test, self.settings, seed, runner)?;
+        count(&test, &outcome, report, self.start.elapsed());
+        report.spent.0 += begun.elapsed();
+        let begun = Instant::now();
+        let judge = Judge {
+            program: self.program,
+        };
+        let judgement = judge.judge(&test, &outcome, runner);
+        report.spent.1 += begun.elapsed();
+        report.tally.invalid += u64::from(judgement.is_invalid);
+        report.notes.extend(judgement.notes);
+        for failure in judgement.failures {
+            // A test that nobody gets to the end of shows nothing but that.
+            if failure.kind != Kind::Deadlock && !completes(&outcome) {
+                continue;
+            }
+            if self.known.insert(failure.key.clone()) {
+                report.violations.push(Violation {
+                    test: test.clone(),
+                    failure,
+                    tests: report.tally.tests,
+                    time: self.start.elapsed(),
+                });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -11,9 +11,9 @@ use raddle_generate::harness::{Harness, HarnessError, Subject};
 use raddle_generate::library::Library;
 use raddle_generate::print::{Printer, is_about_results};
 use raddle_generate::program::Program;
-use raddle_generate::search::{Report, Settings, search, shrink_violation};
+use raddle_generate::search::{Report, Search, Settings, Violation, shrink_violation};
 use raddle_report::{Event, GeneratedTest, Note, Operation, PairCell, PairCoverage};
-use raddle_trace::runner::RunnerError;
+use raddle_trace::runner::{Runner, RunnerError};
 
 use crate::arguments::GenerateCommand;
 use crate::cache::{self, Cache};
@@ -306,36 +306,11 @@ fn generate(
         ..options.clone()
     };
     let stop = session.stop.clone();
-    let found = campaign::with_runner(target, &patient, stop.as_atomic(), |runner| {
-        let excluded = calibrate(&mut program, runner, settings.seed)?;
-        let is_stopped = || stop.check().is_err();
-        let report = search(&program, &settings, runner, &is_stopped, &mut |_| {})?;
-        let printer = Printer {
-            discovery,
-            program: &program,
-        };
-        let tests = report.violations.iter().map(|violation| {
-            let shrunk = shrink_violation(&program, &settings, violation, runner)?;
-            let right = match is_about_results(shrunk.failure.kind) {
-                true => printer.right_results(&shrunk.test, &shrunk.history, runner),
-                false => None,
-            };
-            Ok(GeneratedTest {
-                kind: shrunk.failure.kind.word(),
-                name: printer.name(&shrunk.test, &shrunk.failure),
-                text: shrunk.failure.text.clone(),
-                source: printer.print(&shrunk.test, &shrunk.failure, right.as_ref()),
-                file: String::new(),
-                tests: violation.tests,
-                seconds: violation.time.as_secs_f64(),
-            })
-        });
-        let tests = tests.collect::<Result<Vec<_>, RunnerError>>()?;
-        Ok((report, tests, excluded))
+    let broken = |error: RunnerError| Failure::new(Exit::ProgramBroken, error);
+    let excluded = campaign::with_runner(target, &patient, stop.as_atomic(), |runner| {
+        calibrate(&mut program, runner, settings.seed)
     });
-    let (report, tests, excluded) =
-        found.map_err(|error: RunnerError| Failure::new(Exit::ProgramBroken, error))?;
-    for one in excluded {
+    for one in excluded.map_err(broken)? {
         session
             .console
             .note(format!("`{}` is not called: {}", one.name, one.why));
@@ -344,9 +319,62 @@ fn generate(
         let sentence = "no method is left that a test could call";
         return Err(Failure::new(Exit::NothingToTest, sentence));
     }
+    let mut search = Search::new(&program, &settings);
+    let printer = Printer {
+        discovery,
+        program: &program,
+    };
+    let exit = loop {
+        let found = campaign::with_runner(target, &patient, stop.as_atomic(), |runner| {
+            let before = search.go_on(runner, &|| stop.check().is_err())?;
+            let new = search.report.violations[before..].iter();
+            new.map(|violation| write(&printer, &settings, violation, runner))
+                .collect::<Result<Vec<_>, RunnerError>>()
+        });
+        let tests = found.map_err(broken)?;
+        match tests.is_empty() {
+            true if session.stop.check().is_err() => break Exit::Interrupted,
+            true => break Exit::Clean,
+            false => {}
+        }
+        // What the written test does not show is passed over, and the search goes on.
+        match confirm(session, scratch, tests)? {
+            Exit::Clean => {}
+            exit => break exit,
+        }
+    };
+    conclude(session, &program, &search.report);
+    Ok(exit)
+}
+
+/// Makes the test of a violation as small as it gets, and writes it down.
+fn write(
+    printer: &Printer<'_>,
+    settings: &Settings,
+    violation: &Violation,
+    runner: &mut dyn Runner,
+) -> Result<GeneratedTest, RunnerError> {
+    let shrunk = shrink_violation(printer.program, settings, violation, runner)?;
+    let right = match is_about_results(shrunk.failure.kind) {
+        true => printer.right_results(&shrunk.test, &shrunk.history, runner),
+        false => None,
+    };
+    Ok(GeneratedTest {
+        kind: shrunk.failure.kind.word(),
+        name: printer.name(&shrunk.test, &shrunk.failure),
+        text: shrunk.failure.text.clone(),
+        source: printer.print(&shrunk.test, &shrunk.failure, right.as_ref()),
+        file: String::new(),
+        tests: violation.tests,
+        seconds: violation.time.as_secs_f64(),
+    })
+}
+
+/// Shows what was covered, and what only weak methods show.
+fn conclude(session: &mut Session, program: &Program, report: &Report) {
     session
         .console
-        .show(&Event::Coverage(Box::new(coverage(&program, &report))));
+        .show(&Event::Coverage(Box::new(coverage(program, report))));
     for note in &report.notes {
         let text = format!("{note}, but only methods show it that may do so");
         session.console.campaign_event(campaign::Event::Note(Note {
@@ -354,11 +382,6 @@ fn generate(
             is_detail: true,
             ..Note::default()
         }));
-    }
-    match tests.is_empty() {
-        true if session.stop.check().is_err() => Ok(Exit::Interrupted),
-        true => Ok(Exit::Clean),
-        false => confirm(session, scratch, tests),
     }
 }
 
