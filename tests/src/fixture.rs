@@ -48,6 +48,19 @@ impl Fixture {
         Self::copy_of(&repository().join("tests/fixtures").join(name))
     }
 
+    /// One with programs of C, of which one is compiled to `prog`.
+    ///
+    /// # Panics
+    ///
+    /// If it does not compile.
+    pub fn compiled(name: &str, source: &str) -> Self {
+        let fixture = Self::special(name);
+        let compile = ["cc", "-g", "-O1", "-pthread", "-o", "prog", source];
+        let ended = Tool::new(fixture.path(), compile).run();
+        assert!(ended.status.success(), "{ended:#?}");
+        fixture
+    }
+
     fn copy_of(source: &Path) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         copy(source, directory.path());

@@ -1,14 +1,10 @@
 //! C programs that misbehave, or do what a runtime does not like, get a clear verdict and
 //! never hang.
 
-use raddle_e2e::{Fixture, Run, Tool};
+use raddle_e2e::{Fixture, Run};
 
 fn built(source: &str) -> Fixture {
-    let fixture = Fixture::special("bad-c");
-    let compile = ["cc", "-g", "-O1", "-pthread", "-o", "prog", source];
-    let ended = Tool::new(fixture.path(), compile).run();
-    assert!(ended.status.success(), "{ended:#?}");
-    fixture
+    Fixture::compiled("bad-c", source)
 }
 
 fn run(source: &str, code: i32) -> Run {

@@ -4,17 +4,57 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use raddle_e2e::{Fixture, Tool};
+use raddle_e2e::{Ended, Fixture, Tool};
 
-/// A fixture with everything built and a directory for results.
-fn built() -> Fixture {
-    let fixture = Fixture::example("lost-update");
-    fixture.check(&["test", "--no-run"], 0);
-    for directory in ["findings", "schedules", "traces"] {
-        let path = fixture.path().join("target/raddle").join(directory);
-        fs::create_dir_all(path).expect("a directory can be made");
+/// Something with a bug, built, and with a directory for results.
+struct Subject {
+    fixture: Fixture,
+    arguments: &'static [&'static str],
+    results: &'static str,
+}
+
+impl Subject {
+    fn of_cargo() -> Self {
+        let fixture = Fixture::example("lost-update");
+        fixture.check(&["test", "--no-run"], 0);
+        Self::with_results(fixture, &["test"], "target/raddle")
     }
-    fixture
+
+    fn of_c() -> Self {
+        let fixture = Fixture::compiled("bad-c", "asserts.c");
+        Self::with_results(fixture, &["test", "./prog"], "raddle-results")
+    }
+
+    fn with_results(
+        fixture: Fixture,
+        arguments: &'static [&'static str],
+        results: &'static str,
+    ) -> Self {
+        for directory in ["findings", "schedules", "traces"] {
+            let path = fixture.path().join(results).join(directory);
+            fs::create_dir_all(path).expect("a directory can be made");
+        }
+        Self {
+            fixture,
+            arguments,
+            results,
+        }
+    }
+
+    fn run(&self, starter: &[&str]) -> Ended {
+        Tool::started_by(starter, self.fixture.path(), self.arguments).run()
+    }
+
+    /// The finding is shown although it cannot be stored, and one sentence says why not and
+    /// where.
+    fn assert_says_path(&self, ended: &Ended, words: &[&str]) {
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.status.code(), Some(100), "{ended:#?}");
+        let path = format!("{}/findings", self.results);
+        assert!(said.contains(&path), "{ended:#?}");
+        let lower = said.to_lowercase();
+        assert!(words.iter().any(|word| lower.contains(word)), "{ended:#?}");
+    }
 }
 
 /// Whether this machine lets the test prepare what it needs.
@@ -34,12 +74,15 @@ fn full_disk() {
     if !possible("unshare", &["--mount", "true"]) {
         return;
     }
-    let fixture = built();
-    let script = "mount -t tmpfs -o size=16k tmpfs target/raddle/findings && \
-                  { head -c 1M /dev/zero > target/raddle/findings/fill 2> /dev/null; exec \"$@\"; }";
-    let starter = ["unshare", "--mount", "sh", "-c", script, "sh"];
-    let ended = Tool::started_by(&starter, fixture.path(), ["test"]).run();
-    assert_says_path(&ended, &["space", "full"]);
+    for subject in [Subject::of_cargo(), Subject::of_c()] {
+        let findings = format!("{}/findings", subject.results);
+        let script = format!(
+            "mount -t tmpfs -o size=16k tmpfs {findings} && \
+             {{ head -c 1M /dev/zero > {findings}/fill 2> /dev/null; exec \"$@\"; }}"
+        );
+        let ended = subject.run(&["unshare", "--mount", "sh", "-c", &script, "sh"]);
+        subject.assert_says_path(&ended, &["space", "full"]);
+    }
 }
 
 #[test]
@@ -49,16 +92,21 @@ fn no_write_permission() {
         true => &["setpriv", "--bounding-set=-dac_override,-dac_read_search"],
         false => &[],
     };
-    let fixture = built();
-    let findings = fixture.path().join("target/raddle/findings");
-    let set_mode = |mode| {
-        let permissions = fs::Permissions::from_mode(mode);
-        fs::set_permissions(&findings, permissions).expect("the mode can be set");
-    };
-    set_mode(0o555);
-    let ended = Tool::started_by(starter, fixture.path(), ["test"]).run();
-    set_mode(0o755);
-    assert_says_path(&ended, &["permission"]);
+    for subject in [Subject::of_cargo(), Subject::of_c()] {
+        let findings = subject
+            .fixture
+            .path()
+            .join(subject.results)
+            .join("findings");
+        let set_mode = |mode| {
+            let permissions = fs::Permissions::from_mode(mode);
+            fs::set_permissions(&findings, permissions).expect("the mode can be set");
+        };
+        set_mode(0o555);
+        let ended = subject.run(starter);
+        set_mode(0o755);
+        subject.assert_says_path(&ended, &["permission"]);
+    }
 }
 
 #[test]
@@ -75,13 +123,4 @@ fn toolchain_that_is_too_old() {
         .run();
     assert_eq!(ended.status.code(), Some(69), "{ended:#?}");
     assert!(ended.stderr.contains("1.93"), "{ended:#?}");
-}
-
-/// The finding is shown although it cannot be stored, and one sentence says why not and where.
-fn assert_says_path(ended: &raddle_e2e::Ended, words: &[&str]) {
-    let said = format!("{}{}", ended.stdout, ended.stderr);
-    assert_eq!(ended.status.code(), Some(100), "{ended:#?}");
-    assert!(said.contains("target/raddle/findings"), "{ended:#?}");
-    let lower = said.to_lowercase();
-    assert!(words.iter().any(|word| lower.contains(word)), "{ended:#?}");
 }

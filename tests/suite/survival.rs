@@ -24,8 +24,36 @@ const SHORT: [&str; 5] = [
     "--message-format=json",
 ];
 
-fn stored(fixture: &Fixture) -> Vec<String> {
-    let entries = fs::read_dir(fixture.path().join("target/raddle/findings"));
+/// What is run: of cargo's, or a program of C.
+struct Subject {
+    fixture: Fixture,
+    program: &'static [&'static str],
+    results: &'static str,
+}
+
+impl Subject {
+    fn all() -> [Self; 2] {
+        let of_cargo = Self {
+            fixture: Fixture::special("slow-bugs"),
+            program: &[],
+            results: "target/raddle",
+        };
+        let of_c = Self {
+            fixture: Fixture::compiled("bad-c", "slow.c"),
+            program: &["./prog"],
+            results: "raddle-results",
+        };
+        [of_cargo, of_c]
+    }
+
+    fn tool(&self, arguments: &[&str]) -> Tool {
+        Tool::new(self.fixture.path(), [arguments, self.program].concat())
+    }
+}
+
+fn stored(subject: &Subject) -> Vec<String> {
+    let results = subject.fixture.path().join(subject.results);
+    let entries = fs::read_dir(results.join("findings"));
     let entries = entries.expect("findings are stored");
     let names = entries.map(|entry| entry.expect("an entry").file_name());
     names
@@ -35,9 +63,9 @@ fn stored(fixture: &Fixture) -> Vec<String> {
 }
 
 /// Sends a signal once the first finding is out, and lets the tool end by itself.
-fn signalled(fixture: &Fixture, signal: &str) -> Ended {
+fn signalled(subject: &Subject, signal: &str) -> Ended {
     let mut sent = false;
-    Tool::new(fixture.path(), LONG).run_while(|id, stdout| {
+    subject.tool(&LONG).run_while(|id, stdout| {
         if !sent && stdout.contains("\"finding\"") {
             let kill = Command::new("kill")
                 .args([signal, &id.to_string()])
@@ -50,29 +78,32 @@ fn signalled(fixture: &Fixture, signal: &str) -> Ended {
 
 #[test]
 fn kill_9_loses_no_finding() {
-    let fixture = Fixture::special("slow-bugs");
-    let ended =
-        Tool::new(fixture.path(), LONG).run_while(|_, stdout| !stdout.contains("\"finding\""));
-    assert_eq!(ended.status.code(), None, "it was killed: {ended:#?}");
-    let names = stored(&fixture);
-    assert_eq!(names.len(), 1, "{names:?}");
-    let id = names[0].trim_end_matches(".json");
-    fixture.check(&["replay", id], 100);
+    for subject in Subject::all() {
+        let ended = subject
+            .tool(&LONG)
+            .run_while(|_, stdout| !stdout.contains("\"finding\""));
+        assert_eq!(ended.status.code(), None, "it was killed: {ended:#?}");
+        let names = stored(&subject);
+        assert_eq!(names.len(), 1, "{names:?}");
+        let id = names[0].trim_end_matches(".json");
+        subject.fixture.check(&["replay", id], 100);
 
-    let continued = Tool::new(fixture.path(), SHORT).run();
-    assert_eq!(continued.status.code(), Some(100), "{continued:#?}");
-    assert!(continued.stdout.contains(id), "{continued:#?}");
-    assert_eq!(stored(&fixture), names);
+        let continued = subject.tool(&SHORT).run();
+        assert_eq!(continued.status.code(), Some(100), "{continued:#?}");
+        assert!(continued.stdout.contains(id), "{continued:#?}");
+        assert_eq!(stored(&subject), names);
+    }
 }
 
 #[test]
 fn interrupt_keeps_what_was_found() {
     for signal in ["-INT", "-TERM"] {
-        let fixture = Fixture::special("slow-bugs");
-        let ended = signalled(&fixture, signal);
-        assert_eq!(ended.status.code(), Some(100), "{ended:#?}");
-        assert!(ended.stdout.contains("\"summary\""), "{ended:#?}");
-        assert_eq!(stored(&fixture).len(), 1);
+        for subject in Subject::all() {
+            let ended = signalled(&subject, signal);
+            assert_eq!(ended.status.code(), Some(100), "{ended:#?}");
+            assert!(ended.stdout.contains("\"summary\""), "{ended:#?}");
+            assert_eq!(stored(&subject).len(), 1);
+        }
     }
 }
 
