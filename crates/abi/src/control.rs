@@ -145,6 +145,8 @@ pub struct Control {
     pub experience: AtomicU64,
     /// Bytes used of the marks area.
     pub marks: AtomicU32,
+    /// Executions that were broken off, because all that could follow was known.
+    pub broken_off: AtomicU64,
 }
 
 /// Values of [`Control::searched`]; any other is 1 + the number of preemptions up to which

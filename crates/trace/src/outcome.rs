@@ -20,6 +20,8 @@ pub struct Outcome {
     pub switches: u64,
     /// Executions cut for exceeding the point limit.
     pub cut: u64,
+    /// Executions broken off, because the strategy knew all that could follow.
+    pub broken_off: u64,
     /// Most threads alive at the same time so far.
     pub threads: u32,
     /// Scheduling points of the last execution.
@@ -79,6 +81,7 @@ impl Default for Outcome {
             points: 0,
             switches: 0,
             cut: 0,
+            broken_off: 0,
             threads: 0,
             last_points: 0,
             length: 0,

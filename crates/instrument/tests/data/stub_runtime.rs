@@ -33,10 +33,10 @@ pub struct Site {
     reserved: u32,
 }
 
-static COUNTS: [AtomicU64; 16] = [const { AtomicU64::new(0) }; 16];
-const NAMES: [&str; 16] = [
+static COUNTS: [AtomicU64; 17] = [const { AtomicU64::new(0) }; 17];
+const NAMES: [&str; 17] = [
     "read", "write", "volatile", "load", "store", "rmw", "cas", "fence", "spin", "asm", "lock",
-    "phase", "panic", "enter", "leave", "sites",
+    "phase", "panic", "enter", "leave", "sites", "instance",
 ];
 
 unsafe extern "C" {
@@ -200,4 +200,8 @@ pub extern "C" fn __raddle_slow_enter(_: *const u8, site: *const Site) {
 #[unsafe(no_mangle)]
 pub extern "C" fn __raddle_slow_leave(site: *const Site) {
     count(14, site);
+}
+#[unsafe(no_mangle)]
+pub extern "C" fn __raddle_slow_instance(_: *const u8, site: *const Site) {
+    count(16, site);
 }
