@@ -489,13 +489,10 @@ fn account(ended: End) {
     let last = control.last_hash.load(Ordering::Relaxed);
     let hash = (hash.rotate_left(7) ^ last).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     control.plan_hash.store(hash, Ordering::Relaxed);
-    let count = match ended {
-        End::Cut => Some(&control.cut),
-        End::Known => Some(&control.broken_off),
-        _ => None,
+    match ended {
+        End::Cut => control.cut.fetch_add(1, Ordering::Relaxed),
+        End::Known => control.broken_off.fetch_add(1, Ordering::Relaxed),
+        _ => 0,
     };
-    if let Some(count) = count {
-        count.fetch_add(1, Ordering::Relaxed);
-    }
     control.executions.fetch_add(1, Ordering::Release);
 }
