@@ -16,9 +16,6 @@ use raddle_trace::event::TraceSite;
 use raddle_trace::program_map::{ProgramMap, TypeInfo};
 use std::collections::{BTreeSet, HashMap};
 
-/// Wrappers inside of wrappers that are looked through.
-const MAX_DEPTH: u32 = 16;
-
 /// What a function is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declared {
@@ -43,9 +40,9 @@ impl<'a> Declarations<'a> {
         let mut held: HashMap<String, BTreeSet<String>> = HashMap::new();
         let own = |info: &&TypeInfo| class(&info.name) == Class::Own;
         for info in map.types.iter().filter(own) {
-            let mut found = BTreeSet::new();
+            let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
             for field in info.fields.iter().chain(&info.variants) {
-                collect(map, &field.type_name, &mut found, 0);
+                collect(map, &field.type_name, &mut found, &mut seen);
             }
             held.entry(base(&info.name)).or_default().extend(found);
         }
@@ -109,26 +106,32 @@ impl<'a> Declarations<'a> {
     }
 }
 
-/// Adds the user's types that a type is, or holds through known wrappers.
-fn collect(map: &ProgramMap, name: &str, found: &mut BTreeSet<String>, depth: u32) {
+/// Adds the user's types that a type is, or holds through known wrappers. `seen` are the wrappers
+/// that were looked through: they may hold pointers to each other.
+fn collect<'a>(
+    map: &'a ProgramMap,
+    name: &'a str,
+    found: &mut BTreeSet<String>,
+    seen: &mut BTreeSet<&'a str>,
+) {
     let name = behind_pointers(name);
-    if depth > MAX_DEPTH {
-        return;
-    }
     match class(name) {
         Class::Own => {
             found.insert(base(name));
         }
         Class::LeftOut => {}
         Class::Wrapper => {
+            if !seen.insert(name) {
+                return;
+            }
             if let Some((element, _)) = array(name) {
-                collect(map, element, found, depth + 1);
+                collect(map, element, found, seen);
             }
             let Some(info) = map.type_named(name) else {
                 return;
             };
             for argument in &info.arguments {
-                collect(map, argument, found, depth + 1);
+                collect(map, argument, found, seen);
             }
             // Enums, tuples and pointers to slices have no arguments.
             if info.arguments.is_empty() {
@@ -136,7 +139,7 @@ fn collect(map: &ProgramMap, name: &str, found: &mut BTreeSet<String>, depth: u3
                 let payloads = variants.filter_map(|variant| map.type_named(&variant.type_name));
                 let inside = payloads.flat_map(|payload| &payload.fields);
                 for field in info.fields.iter().chain(inside) {
-                    collect(map, &field.type_name, found, depth + 1);
+                    collect(map, &field.type_name, found, seen);
                 }
             }
         }
@@ -228,5 +231,25 @@ mod tests {
         check("a::free", "src/lib.rs", &[]);
         check("a::Outer::new::{closure}", "src/lib.rs", &[]);
         check("b::unknown", "src/lib.rs", &[]);
+    }
+
+    #[test]
+    fn wrappers_that_point_to_each_other_are_looked_through_once() {
+        let fields = |name: &str| {
+            let fields = (0..8).map(|at| format!("f{at} &{name} {} 8", at * 8));
+            fields.collect::<Vec<_>>().join(", ")
+        };
+        let types = format!(
+            "a::Holder 8 list &core::cell::One 0 8
+             core::cell::One 64 {}
+             core::cell::Two 72 {}, own a::Held 64 8
+             a::Held 8 x u64 0 8",
+            fields("core::cell::Two"),
+            fields("core::cell::One"),
+        );
+        let map = map(&types, "");
+        let declarations = Declarations::new(&map);
+        let held = &declarations.held["a::Holder"];
+        assert!(held.contains("a::Held"), "{held:?}");
     }
 }
