@@ -137,6 +137,9 @@ fn record(
     let Some(recording) = &outcome.recording else {
         return Ok(None);
     };
+    if test.course.hunt.most_tries.is_some() && recording.events.len() > share::MOST_EVENTS {
+        return Ok(None);
+    }
     if recording.overflow && test.session.options.prediction.is_some() {
         let note = "only the beginning of an execution fitted into its recording";
         test.session.note(test.target, note.to_owned());

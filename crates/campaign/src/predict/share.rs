@@ -17,6 +17,9 @@ const AFTER: u64 = 16;
 const SHARE: u64 = 10;
 /// The least budget of a test that has a share.
 const LEAST_BUDGET: u64 = 100;
+/// Events of an execution that is predicted from. Reading longer ones would take more time than
+/// exploring the test does.
+pub(super) const MOST_EVENTS: usize = 100_000;
 /// Directed executions per prediction.
 const TRIES: u64 = 20;
 
