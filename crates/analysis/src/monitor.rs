@@ -80,15 +80,10 @@ fn observe(
         });
     };
     let mut is_matched = false;
-    for &u in cycle {
-        for &v in cycle {
-            let (one, other) = (&works[u], &works[v]);
-            if one.thread != other.thread && overlap(one, other) {
-                for (pattern, accesses) in matches(one, other) {
-                    is_matched = true;
-                    report(pattern, &[u, v], accesses);
-                }
-            }
+    for (u, v) in overlaps(works, cycle) {
+        for (pattern, accesses) in matches(&works[u], &works[v]) {
+            is_matched = true;
+            report(pattern, &[u, v], accesses);
         }
     }
     if !is_matched {
@@ -96,13 +91,26 @@ fn observe(
     }
 }
 
-/// Whether neither unit ends before the other begins.
-fn overlap(one: &Work, other: &Work) -> bool {
-    let span = |work: &Work| Some((work.touches.first()?.at, work.touches.last()?.at));
-    match (span(one), span(other)) {
-        (Some((from, to)), Some((begin, end))) => from <= end && begin <= to,
-        _ => false,
+/// The pairs of units of a cycle, both ways, of different threads and neither of which ends before
+/// the other begins. A cycle may have very many units, of which few overlap.
+fn overlaps(works: &[Work], cycle: &[usize]) -> Vec<(usize, usize)> {
+    let span = |&unit: &usize| {
+        let touches = &works[unit].touches;
+        Some((touches.first()?.at, touches.last()?.at, unit))
+    };
+    let mut spans: Vec<_> = cycle.iter().filter_map(span).collect();
+    spans.sort_unstable();
+    let mut pairs = Vec::new();
+    for (index, &(_, end, u)) in spans.iter().enumerate() {
+        let later = spans[index + 1..].iter();
+        for &(_, _, v) in later.take_while(|(begin, ..)| *begin <= end) {
+            if works[u].thread != works[v].thread {
+                pairs.extend([(u, v), (v, u)]);
+            }
+        }
     }
+    pairs.sort_unstable();
+    pairs
 }
 
 /// Units that come before and after each other: the strongly connected parts of the conflict
