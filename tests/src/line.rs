@@ -44,6 +44,10 @@ pub enum Line {
         kind: String,
         /// Its text.
         source: String,
+        /// Where it was written to.
+        file: String,
+        /// Where the schedule is under which it fails.
+        schedule: String,
     },
     /// Which pairs of methods ran at the same time.
     Coverage {

@@ -36,7 +36,34 @@ fn what_is_wrong_with_a_type_is_found_from_its_name() {
         let findings = run.findings();
         assert_eq!(findings.len(), 1, "{name}: {findings:?}");
         assert!(findings[0].confirmed);
+        assert_eq!(findings[0].kind, kind, "{name}: {findings:?}");
+        // The test was written down, and its schedule beside it.
+        for file in places(&run) {
+            assert!(fixture.path().join(file).is_file(), "{name}: {file}");
+        }
     }
+}
+
+/// Where the test and its schedule are.
+fn places(run: &Run) -> Vec<&str> {
+    let places = run.lines.iter().flat_map(|line| match line {
+        Line::Generated { file, schedule, .. } => vec![file.as_str(), schedule.as_str()],
+        _ => Vec::new(),
+    });
+    places.collect()
+}
+
+#[test]
+fn what_needs_no_threads_is_said_to_need_none() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(&["generate", "types::Shelf", "--time", "4s"], 100);
+    let tests = generated(&run);
+    // What `add` says that it does is no failure.
+    assert_eq!(tests.len(), 1, "{tests:?}");
+    let (kind, source) = tests[0];
+    assert_eq!(kind, "sequential", "{source}");
+    assert!(source.contains("shelf.last()"), "{source}");
+    assert!(!source.contains("thread"), "{source}");
 }
 
 #[test]

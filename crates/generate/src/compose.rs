@@ -151,6 +151,8 @@ mod tests {
             weakness,
             calibration: Default::default(),
             has_arguments: name == "push",
+            may_hold: false,
+            may_panic: false,
         };
         let methods = [
             (0, method("len", Weakness::Observer)),

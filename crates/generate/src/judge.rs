@@ -13,6 +13,7 @@ use raddle_trace::runner::{Outcome, Runner};
 
 use crate::history::{History, is_panic, panic_site};
 use crate::linearize::{Explained, Freedom, Observation, Observed, Played, Sequential, explain};
+use crate::order::{self, turns};
 use crate::program::{Program, Weakness};
 use crate::sequential::{Orders, all_orders};
 use crate::test_case::TestCase;
@@ -22,7 +23,7 @@ const RUNS: usize = 2_000;
 /// Steps of one search.
 const STEPS: usize = 20_000;
 /// Orders that are all run, if there are no more.
-const ORDERS: usize = 100;
+const ORDERS: usize = 1_000;
 
 /// What is wrong with an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,9 @@ pub struct Failure {
     pub key: String,
     /// Which execution of the plan showed it, by number among its marks.
     pub execution: usize,
+    /// Whether all orders were looked at that might show the same. If they are too many, a smaller
+    /// test has to say.
+    pub is_certain: bool,
 }
 
 /// What a plan's executions of a test come to.
@@ -68,14 +72,23 @@ impl Judge<'_> {
         }
         for (index, execution) in outcome.marks.iter().enumerate() {
             let history = History::of(test, execution);
-            if history.unmade.is_some() || has_panic(&history.prefix) {
+            if history.unmade.is_some() || have_panic(&history.prefix) {
                 judgement.is_invalid = true;
                 return judgement;
             }
             if !seen.insert(signature(&history)) {
                 continue;
             }
-            let feasible = *feasible.get_or_insert_with(|| is_feasible(&history, &mut orders));
+            let feasible =
+                *feasible.get_or_insert_with(|| self.run_orders(test, &mut orders).is_feasible);
+            // An execution is also broken off if all that could follow is known, or if it is long.
+            let is_blocked = outcome.findings.iter().any(|finding| {
+                let is_kind = matches!(finding.kind, Kind::Deadlock | Kind::Livelock);
+                is_kind && finding.seed == execution.seed
+            });
+            if !history.is_whole && !is_blocked && !has_panic(&history) {
+                continue;
+            }
             let failure = self.failure(test, &history, &mut orders, feasible, &mut judgement.notes);
             judgement.add(failure, index);
         }
@@ -96,8 +109,7 @@ impl Judge<'_> {
             .iter()
             .position(|one| one.seed == finding.seed);
         let Some(execution) = execution else { return };
-        let history = History::of(test, &outcome.marks[execution]);
-        is_feasible(&history, orders);
+        let orders_run = self.run_orders(test, orders);
         let mut sites: Vec<_> = finding.steps.iter().take(2).map(|step| step.site).collect();
         sites.sort_unstable();
         let needs_threads = !orders.kinds.contains(&finding.kind);
@@ -111,6 +123,7 @@ impl Judge<'_> {
             text: format!("{} in {}", finding.kind.word(), self.calls(test)),
             key: format!("{} {sites:?}", finding.kind.word()),
             execution,
+            is_certain: orders_run.are_all || finding.kind == Kind::DataRace,
         };
         judgement.add(Some(failure), execution);
     }
@@ -126,10 +139,7 @@ impl Judge<'_> {
         if let Some(failure) = self.panic(test, history, orders) {
             return Some(failure);
         }
-        let has_panic = history
-            .concurrent()
-            .any(|step| step.result.as_deref().is_some_and(is_panic));
-        if has_panic || !feasible {
+        if has_panic(history) || !feasible {
             return None;
         }
         match history.is_whole {
@@ -157,22 +167,35 @@ impl Judge<'_> {
         // A lock that an earlier panic left poisoned says nothing new.
         let (call, text) = panics.find(|(_, text)| !text.contains("PoisonError"))?;
         let site = panic_site(text).to_owned();
-        is_feasible(history, orders);
-        let is_sequential = orders.panics.contains(&site);
-        if is_sequential || orders.error.is_some() {
+        let run = self.run_orders(test, orders);
+        if orders.error.is_some() {
             return None;
         }
-        let name = test
-            .call(call)
-            .map_or("drop", |call| self.program.name(call.operation));
+        let (kind, is_certain) = match orders.panics.get(&site) {
+            None => (Kind::Panic, run.are_all),
+            Some(count) if *count == run.ended && run.are_all => (Kind::Sequential, true),
+            Some(_) => return None,
+        };
+        let method = test.call(call).map(|call| call.operation);
+        let method = method.and_then(|operation| self.program.methods.get(&operation));
+        // Who may fail without a reason may say so by panicking.
+        if method.is_some_and(|method| method.weakness == Weakness::MayFail) {
+            return None;
+        }
+        // What a method says that it does is no failure.
+        if kind == Kind::Sequential && method.is_none_or(|method| method.may_panic) {
+            return None;
+        }
+        let name = method.map_or("drop", |method| &method.name);
         Some(Failure {
-            kind: Kind::Panic,
+            kind,
             text: format!(
                 "`{name}` panics at {}",
                 in_package(text.trim_start_matches('!'))
             ),
-            key: format!("panic {site}"),
+            key: format!("{} {site}", kind.word()),
             execution: 0,
+            is_certain,
         })
     }
 
@@ -192,9 +215,11 @@ impl Judge<'_> {
             .collect();
         let observation = self.observation(test, history, Strictness::Weak);
         let stuck = pending.iter().find(|thread| {
+            let turns = turns(**thread, &history.threads[**thread]);
             let mut goal = StuckAt {
                 orders,
                 thread: **thread,
+                turns,
             };
             explain(&observation, &mut goal, STEPS) == Explained::No
         })?;
@@ -212,6 +237,7 @@ impl Judge<'_> {
             text: format!("`{name}` never returns, though it does in every order of the calls"),
             key: format!("deadlock {}", names.join(" ")),
             execution: 0,
+            is_certain: true,
         })
     }
 
@@ -253,6 +279,7 @@ impl Judge<'_> {
             text,
             key: format!("linearizability {}", names.join(" ")),
             execution: 0,
+            is_certain: true,
         })
     }
 
@@ -266,10 +293,12 @@ impl Judge<'_> {
                 (Weakness::MayFail, Strictness::Weak) => Freedom::Optional,
             }
         };
-        let threads = history.threads.iter().map(|steps| {
-            let observed = steps.iter().map(|step| {
+        let threads = history.threads.iter().enumerate().map(|(thread, steps)| {
+            let turns = turns(thread, steps);
+            let observed = steps.iter().zip(turns).map(|(step, turn)| {
                 let is_refused = step.result.as_deref().is_some_and(fails_without_reason);
                 Observed {
+                    turn,
                     started: step.started,
                     ended: step.ended,
                     result: step.result.clone(),
@@ -296,6 +325,32 @@ impl Judge<'_> {
         }
     }
 
+    /// Runs all orders of a test, or some if they are too many.
+    fn run_orders(&self, test: &TestCase, orders: &mut Orders<'_>) -> OrdersRun {
+        let steps = self.program.most_steps(test);
+        let serial = |threads: &mut dyn Iterator<Item = usize>| -> Vec<u8> {
+            threads
+                .flat_map(|thread| vec![order::next(thread); steps[thread]])
+                .collect()
+        };
+        let threads = 0..steps.len();
+        let (all, are_all) = match all_orders(&steps, ORDERS) {
+            Some(all) => (all, true),
+            None => {
+                let some = [serial(&mut threads.clone()), serial(&mut threads.rev())];
+                (some.into(), false)
+            }
+        };
+        orders.run(&all);
+        let ended = all.iter().filter(|order| orders.history(order).is_some());
+        let ended = ended.count();
+        OrdersRun {
+            ended,
+            is_feasible: ended > 0,
+            are_all: are_all && orders.left > 0,
+        }
+    }
+
     /// The calls of a test, for people.
     pub fn calls(&self, test: &TestCase) -> String {
         let threads = test.threads.iter().map(|calls| {
@@ -308,6 +363,17 @@ impl Judge<'_> {
         let threads: Vec<_> = threads.collect();
         threads.join(" ∥ ")
     }
+}
+
+/// What came of running orders.
+#[derive(Clone, Copy, Debug)]
+struct OrdersRun {
+    /// How many came to their end.
+    ended: usize,
+    /// Whether one did.
+    is_feasible: bool,
+    /// Whether there are no others.
+    are_all: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -343,36 +409,15 @@ fn in_package(place: &str) -> &str {
     rest.map_or(place, |(_, rest)| rest)
 }
 
-fn has_panic(steps: &[crate::history::Step]) -> bool {
+fn have_panic(steps: &[crate::history::Step]) -> bool {
     steps
         .iter()
         .any(|step| step.result.as_deref().is_some_and(is_panic))
 }
 
-/// Runs as many orders as there is time for; whether one of them came to its end.
-fn is_feasible(history: &History, orders: &mut Orders<'_>) -> bool {
-    let steps: Vec<usize> = history.threads.iter().map(Vec::len).collect();
-    let some = || {
-        let threads = 0..u8::try_from(steps.len()).unwrap_or(0);
-        let serial = |threads: &mut dyn Iterator<Item = u8>| -> Vec<u8> {
-            threads
-                .flat_map(|thread| vec![thread; steps[usize::from(thread)]])
-                .collect()
-        };
-        vec![
-            serial(&mut threads.clone()),
-            serial(&mut threads.clone().rev()),
-        ]
-    };
-    let all = all_orders(&steps, ORDERS).unwrap_or_else(some);
-    orders.run(&all);
-    all.iter().any(|order| {
-        !order.is_empty()
-            && matches!(
-                orders.play(order),
-                Some(Played::Returned(_) | Played::Nothing)
-            )
-    })
+/// Whether a thread panicked.
+fn has_panic(history: &History) -> bool {
+    history.threads.iter().any(|steps| have_panic(steps))
 }
 
 /// What two executions have in common that need not be judged twice.
@@ -394,6 +439,8 @@ fn signature(history: &History) -> String {
 struct StuckAt<'a, 'b> {
     orders: &'a mut Orders<'b>,
     thread: usize,
+    /// The turns of its steps, of which the last is the one that never ended.
+    turns: Vec<u8>,
 }
 
 impl Sequential for StuckAt<'_, '_> {
@@ -406,9 +453,16 @@ impl Sequential for StuckAt<'_, '_> {
     }
 
     fn is_end(&mut self, order: &[u8]) -> Option<bool> {
-        let mut next = order.to_vec();
-        next.push(u8::try_from(self.thread).unwrap_or(u8::MAX));
-        Some(self.orders.play(&next)? == Played::Stuck)
+        let own = order.iter();
+        let own = own.filter(|turn| order::thread(**turn) == self.thread);
+        match (self.turns.last(), own.count() + 1 == self.turns.len()) {
+            (Some(last), true) => {
+                let next: Vec<u8> = order.iter().copied().chain([*last]).collect();
+                Some(self.orders.play(&next)? == Played::Stuck)
+            }
+            // What did not end has ended in this order.
+            _ => Some(false),
+        }
     }
 }
 

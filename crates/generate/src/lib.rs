@@ -17,12 +17,15 @@ mod handles;
 pub mod harness;
 pub mod history;
 pub mod judge;
+#[cfg(test)]
+mod judge_tests;
 pub mod library;
 pub mod linearize;
 #[cfg(test)]
 mod linearize_tests;
 pub mod methods;
 pub mod model;
+pub mod order;
 pub mod pairs;
 pub mod print;
 pub mod program;

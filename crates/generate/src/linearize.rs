@@ -6,9 +6,7 @@
 //! explained, so that nothing is reported that may be right.
 
 use crate::history::{is_panic, panic_site};
-
-/// In an order: this thread's next call is left out.
-pub const LEFT_OUT: u8 = 0x80;
+use crate::order::LEFT_OUT;
 
 /// How much a result has to be what an order gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +22,8 @@ pub enum Freedom {
 /// A step of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
+    /// How an order names it.
+    pub turn: u8,
     /// When it began.
     pub started: usize,
     /// When it ended, if it did.
@@ -142,11 +142,12 @@ impl Search<'_> {
             }
             self.left -= 1;
             let step = &self.observation.threads[thread][self.positions[thread]];
-            let name = u8::try_from(thread).unwrap_or(u8::MAX);
-            if self.try_step(thread, name, step) {
+            if self.try_step(thread, step.turn, step) {
                 return true;
             }
-            if step.freedom == Freedom::Optional && self.try_step(thread, name | LEFT_OUT, step) {
+            if step.freedom == Freedom::Optional
+                && self.try_step(thread, step.turn | LEFT_OUT, step)
+            {
                 return true;
             }
         }

@@ -1,8 +1,7 @@
 //! Histories of a queue, some of which no order explains.
 
-use crate::linearize::{
-    Explained, Freedom, LEFT_OUT, Observation, Observed, Played, Sequential, explain,
-};
+use crate::linearize::{Explained, Freedom, Observation, Observed, Played, Sequential, explain};
+use crate::order::{self, LEFT_OUT};
 
 /// A queue whose threads make these calls: numbers are put in, 0 takes one out.
 struct Queue {
@@ -18,7 +17,7 @@ impl Queue {
         let mut positions = vec![0; self.calls.len()];
         let mut last = Played::Nothing;
         for name in order {
-            let thread = usize::from(name & !LEFT_OUT);
+            let thread = order::thread(*name);
             let call = self.calls[thread][positions[thread]];
             positions[thread] += 1;
             last = match call {
@@ -73,6 +72,7 @@ fn check_with(
     for (thread, call, started, ended, result) in words {
         calls[*thread].push(*call);
         threads[*thread].push(Observed {
+            turn: order::turn(*thread, false, false),
             started: *started,
             ended: (*ended > 0).then_some(*ended),
             result: (!result.is_empty()).then(|| (*result).to_owned()),
@@ -173,6 +173,7 @@ fn three_threads_with_five_calls_each_come_to_an_end() {
         for index in 0..5 {
             calls[thread].push(if index % 2 == 0 { 1 } else { 0 });
             steps.push(Observed {
+                turn: order::turn(thread, false, false),
                 started: index * 10 + thread,
                 ended: Some(index * 10 + 9 + thread),
                 result: None,

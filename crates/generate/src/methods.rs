@@ -56,6 +56,10 @@ pub struct Operation {
     pub body: String,
     /// Whether it returns a future, which is driven.
     pub is_future: bool,
+    /// Whether panics are a part of what it promises.
+    pub may_panic: bool,
+    /// Whether its result has `Debug`.
+    pub is_shown: bool,
 }
 
 /// One call of an operation. A second one is made on what the first returned.
@@ -147,8 +151,18 @@ pub(crate) fn functions(library: &Library, found: &Implementation) -> Vec<Functi
         return Vec::new();
     }
     let mut result = found.functions.clone();
-    let provided = library.one_trait(&of_trait.path);
-    let provided = provided.into_iter().flat_map(|one| one.functions);
+    let of_trait = library.one_trait(&of_trait.path);
+    // What a trait hides from its documentation is hidden in its implementations too.
+    if let Some(of_trait) = &of_trait {
+        result.retain(|own| {
+            of_trait
+                .functions
+                .iter()
+                .any(|one| one.name == own.name && one.is_public)
+        });
+    }
+    let provided = of_trait.into_iter().flat_map(|one| one.functions);
+    let provided = provided.filter(|function| function.is_public);
     result.extend(provided.filter(|function| {
         let is_own = found.functions.iter().any(|own| own.name == function.name);
         found.provided.contains(&function.name) && !is_own
@@ -177,6 +191,11 @@ fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &m
         Receiver::Shared(code) => code,
         Receiver::Refused(why, remedy) => return refuse(result, why.to_owned(), remedy),
     };
+    if method.function.name.starts_with('_') {
+        let why = "its name begins with `_`, by which its crate says that it is not for others";
+        let remedy = "wrap it in a method of a type of your own, and name that type";
+        return refuse(result, why.to_owned(), remedy);
+    }
     if method.function.is_unsafe {
         let remedy = "wrap it in a safe function of a type of your own, and name that type";
         return refuse(result, "it is an `unsafe fn`".to_owned(), remedy);
@@ -221,6 +240,8 @@ fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &m
         steps: vec![first.clone()],
         body,
         is_future,
+        may_panic: may_panic(&method),
+        is_shown: library.has(&output, "Debug") == Some(true),
     });
     if !is_future {
         let handles = on_handle(maker, one, &first, &output);
@@ -237,9 +258,19 @@ fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &m
                         steps,
                         body,
                         is_future: false,
+                        may_panic: true,
+                        is_shown: false,
                     }),
             );
     }
+}
+
+/// Whether panics are a part of what a method promises: its documentation speaks of them, or it is
+/// an operator, which has no other way to say that there is no result.
+fn may_panic(method: &Method<'_>) -> bool {
+    let of_trait = method.found.of_trait.as_ref();
+    let is_operator = of_trait.is_some_and(|of_trait| of_trait.path.contains("::ops::"));
+    method.function.may_panic || is_operator
 }
 
 fn name(method: &Method<'_>) -> String {

@@ -283,6 +283,8 @@ pub struct Function {
     pub is_async: bool,
     /// Whether others may call it; methods of traits always may.
     pub is_public: bool,
+    /// Whether its documentation speaks of panics.
+    pub may_panic: bool,
 }
 
 impl Function {

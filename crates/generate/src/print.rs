@@ -40,11 +40,9 @@ impl Printer<'_> {
     pub fn right_results(
         &self,
         test: &TestCase,
-        history: &History,
         runner: &mut dyn Runner,
     ) -> Option<BTreeSet<Results>> {
-        let steps: Vec<usize> = history.threads.iter().map(Vec::len).collect();
-        let orders = all_orders(&steps, ORDERS)?;
+        let orders = all_orders(&self.program.most_steps(test), ORDERS)?;
         let mut runs = Orders::new(test, runner, ORDERS);
         runs.run(&orders);
         let whole = orders.iter().filter_map(|order| runs.history(order));
@@ -115,6 +113,15 @@ impl Printer<'_> {
         self.print_objects(test, &mut text);
         for call in &test.prefix {
             self.print_call(call, "    ", false, &mut text);
+        }
+        // Whoever needs no other thread needs none at all.
+        if failure.kind == Kind::Sequential
+            && let [calls] = test.threads.as_slice()
+        {
+            for call in calls.iter().chain(&test.after) {
+                self.print_call(call, "    ", false, &mut text);
+            }
+            return text + "}\n";
         }
         let names: Vec<String> = (1..=test.threads.len())
             .map(|number| format!("thread_{number}"))
@@ -242,7 +249,12 @@ impl Printer<'_> {
             }
             None if operation.is_future => format!("let _ = drive({first});"),
             None if operation.class.is_held() => {
-                format!("{{ let held = {first}; std::thread::yield_now(); drop(held); }}")
+                // What a guard refers to is looked at, as it was when the failure was seen.
+                let looks = match operation.is_shown {
+                    true => "let _ = format!(\"{held:?}\"); ",
+                    false => "",
+                };
+                format!("{{ let held = {first}; {looks}std::thread::yield_now(); drop(held); }}")
             }
             None if has_notes => {
                 format!("results.push(format!(\"{{:?}}{{}}\", {first}, noted()));")

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::discovery::Discovery;
 use crate::harness::Harness;
+use crate::methods::Operation;
 use crate::results::Class;
+use crate::test_case::{Call, TestCase};
 
 /// Methods that look at the whole object: what they see need not have been there at any one time.
 const OBSERVERS: &[&str] = &[
@@ -23,8 +25,8 @@ const OBSERVERS: &[&str] = &[
     "weight",
     "weighted_size",
 ];
-/// The same, by what is in their names. What `is_locked` sees may be the middle of another method.
-const OBSERVING: &[&str] = &["is_", "count", "iter", "_len", "scan", "snapshot"];
+/// The same, by a word in their names.
+const OBSERVING: &[&str] = &["count", "iter", "len", "scan", "snapshot"];
 /// Methods that change the whole object, part by part.
 const BULK: &[&str] = &[
     "clear",
@@ -81,16 +83,27 @@ pub struct Method {
     pub calibration: Calibration,
     /// Whether it takes arguments.
     pub has_arguments: bool,
+    /// Whether what it returns may be held, and used later.
+    pub may_hold: bool,
+    /// Whether panics are a part of what it promises.
+    pub may_panic: bool,
 }
 
 impl Method {
-    fn new(name: &str, part: usize, has_arguments: bool) -> Self {
+    fn new(operation: &Operation) -> Self {
+        let has_arguments = operation.body.contains("u.");
         Self {
-            name: name.to_owned(),
-            part,
-            weakness: weakness(name),
+            name: operation.name.clone(),
+            part: operation.part,
+            weakness: match operation.class {
+                // What it goes through, and may take out, changes while it does.
+                Class::Iterator(_) => Weakness::Bulk,
+                _ => weakness(&operation.name, has_arguments),
+            },
             calibration: Calibration::default(),
             has_arguments,
+            may_hold: operation.steps.len() > 1 || operation.class.is_held(),
+            may_panic: operation.may_panic,
         }
     }
 
@@ -100,29 +113,28 @@ impl Method {
     }
 }
 
-fn weakness(name: &str) -> Weakness {
-    let words = |name: &str| -> Vec<String> {
-        name.split(['.', ':'])
-            .filter(|word| !word.is_empty())
-            .map(str::to_owned)
-            .collect()
-    };
+/// What a method's name says about it. One that is called on what another returned is as weak as
+/// that other.
+fn weakness(name: &str, has_arguments: bool) -> Weakness {
     let mut result = Weakness::None;
-    for word in words(name) {
-        let word = word.as_str();
-        let may_fail = word.starts_with("try_")
-            || word.ends_with("_weak")
-            || word.starts_with("steal")
+    for part in name.split(['.', ':']).filter(|part| !part.is_empty()) {
+        let may_fail = part.starts_with("try_")
+            || part.ends_with("_weak")
+            || part.starts_with("steal")
             || ["timeout", "deadline", "_for", "_until"]
                 .iter()
-                .any(|part| word.contains(part));
-        if BULK.contains(&word) {
+                .any(|word| part.contains(word));
+        // A question without arguments is about the whole object: what `is_locked` sees may be the
+        // middle of another method.
+        let is_question = part.starts_with("is_") && !has_arguments;
+        let observes = is_question
+            || OBSERVERS.contains(&part)
+            || part.split('_').any(|word| OBSERVING.contains(&word));
+        if BULK.contains(&part) {
             result = Weakness::Bulk;
         } else if may_fail && result == Weakness::None {
             result = Weakness::MayFail;
-        } else if (OBSERVERS.contains(&word) || OBSERVING.iter().any(|part| word.contains(part)))
-            && result == Weakness::None
-        {
+        } else if observes && result == Weakness::None {
             result = Weakness::Observer;
         }
     }
@@ -142,13 +154,7 @@ impl Program {
     /// What of a type is in the program.
     pub fn new(discovery: &Discovery, harness: &Harness<'_>) -> Self {
         let methods = harness.operations().into_iter().filter_map(|index| {
-            let operation = &discovery.operations[index];
-            let has_arguments = operation.body.contains("u.");
-            let mut method = Method::new(&operation.name, operation.part, has_arguments);
-            if matches!(operation.class, Class::Iterator(_)) {
-                // What it goes through, and may take out, changes while it does.
-                method.weakness = Weakness::Bulk;
-            }
+            let method = Method::new(&discovery.operations[index]);
             Some((u16::try_from(index).ok()?, method))
         });
         let constructors = harness.constructors().into_iter();
@@ -158,6 +164,16 @@ impl Program {
                 .filter_map(|index| u8::try_from(index).ok())
                 .collect(),
         }
+    }
+
+    /// The most steps that each thread of a test can make.
+    pub fn most_steps(&self, test: &TestCase) -> Vec<usize> {
+        let of = |call: &Call| match self.methods.get(&call.operation) {
+            Some(method) if method.may_hold => 2,
+            _ => 1,
+        };
+        let threads = test.threads.iter();
+        threads.map(|calls| calls.iter().map(of).sum()).collect()
     }
 
     /// The name of an operation.
@@ -196,8 +212,11 @@ mod tests {
             ("try_entry.or_insert", Weakness::MayFail),
             ("clear", Weakness::Bulk),
             ("entry.or_insert", Weakness::None),
+            ("get_discount", Weakness::None),
         ] {
-            assert_eq!(weakness(name), expected, "{name}");
+            assert_eq!(weakness(name, false), expected, "{name}");
         }
+        // Who asks about a part is bound.
+        assert_eq!(weakness("is_member", true), Weakness::None);
     }
 }

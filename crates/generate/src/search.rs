@@ -132,7 +132,8 @@ impl<'a> Search<'a> {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<usize, RunnerError> {
         let before = self.report.violations.len();
-        let enough = before.saturating_add(self.settings.most_violations);
+        let enough = self.concurrent();
+        let enough = enough.saturating_add(self.settings.most_violations);
         let composer = Composer {
             program: self.program,
             guidance: self.settings.guidance,
@@ -145,12 +146,20 @@ impl<'a> Search<'a> {
             let tried = self.report.coverage.select(pair);
             for test in composer.tests(pair, tried, &mut self.rng) {
                 let is_over = Instant::now() >= self.settings.deadline || is_stopped();
-                if is_over || self.report.violations.len() >= enough {
+                if is_over || self.concurrent() >= enough {
                     return Ok(before);
                 }
                 self.try_out(test, runner)?;
             }
         }
+    }
+
+    /// Violations that need threads: others do not end the search.
+    fn concurrent(&self) -> usize {
+        let violations = self.report.violations.iter();
+        violations
+            .filter(|violation| violation.failure.kind != Kind::Sequential)
+            .count()
     }
 
     fn try_out(&mut self, test: TestCase, runner: &mut dyn Runner) -> Result<(), RunnerError> {

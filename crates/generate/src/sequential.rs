@@ -1,7 +1,7 @@
 //! Runs the calls of a test one after the other, in orders that are asked for, and remembers what
 //! came of each.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use raddle_abi::finding::Kind;
 use raddle_abi::mark::End;
@@ -9,7 +9,8 @@ use raddle_abi::plan::oracles;
 use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
 
 use crate::history::{History, Step};
-use crate::linearize::{LEFT_OUT, Played, Sequential};
+use crate::linearize::{Played, Sequential};
+use crate::order::{self, LEFT_OUT, SECOND};
 use crate::test_case::TestCase;
 
 /// Orders that are run at once.
@@ -24,11 +25,11 @@ pub struct Orders<'a> {
     /// What was done, of orders that came to their end.
     whole: HashMap<Vec<u8>, History>,
     /// Runs that are still allowed.
-    left: usize,
+    pub(crate) left: usize,
     /// Kinds of findings in orders: these need no concurrency.
     pub kinds: BTreeSet<Kind>,
-    /// Where orders panicked.
-    pub panics: BTreeSet<String>,
+    /// Where orders that came to their end panicked, and how many of them.
+    pub panics: BTreeMap<String, usize>,
     /// Why orders cannot be run any more.
     pub error: Option<RunnerError>,
 }
@@ -43,7 +44,7 @@ impl<'a> Orders<'a> {
             whole: HashMap::new(),
             left: budget,
             kinds: BTreeSet::new(),
-            panics: BTreeSet::new(),
+            panics: BTreeMap::new(),
             error: None,
         }
     }
@@ -110,21 +111,33 @@ impl<'a> Orders<'a> {
             .chain(history.concurrent())
             .chain(&history.after);
         let results = all.filter_map(|step| step.result.as_deref());
+        let results = results.chain(history.drop_panic.as_deref());
         let sites = results.filter(|result| crate::history::is_panic(result));
-        self.panics
-            .extend(sites.map(|result| crate::history::panic_site(result).to_owned()));
-        let mut steps: Vec<_> = history.threads.iter().map(|steps| steps.iter()).collect();
-        for (index, name) in order.iter().enumerate() {
-            let thread = usize::from(name & !LEFT_OUT);
-            let played = match steps.get_mut(thread).filter(|_| name & LEFT_OUT == 0) {
-                Some(steps) => match steps.next() {
-                    Some(Step {
-                        result: Some(result),
-                        ..
-                    }) => Played::Returned(Some(result.clone())),
-                    Some(_) => Played::Stuck,
-                    None => Played::Nothing,
-                },
+        let sites: BTreeSet<&str> = sites.map(crate::history::panic_site).collect();
+        for site in sites {
+            *self.panics.entry(site.to_owned()).or_default() += usize::from(history.is_whole);
+        }
+        let mut steps: Vec<_> = history
+            .threads
+            .iter()
+            .map(|steps| steps.iter().peekable())
+            .collect();
+        for (index, turn) in order.iter().enumerate() {
+            let steps = steps.get_mut(order::thread(*turn));
+            let played = match steps.filter(|_| turn & LEFT_OUT == 0) {
+                Some(steps) => {
+                    let is_second = steps.peek().is_some_and(|step| step.is_second);
+                    match steps.next_if(|_| turn & SECOND == 0 || is_second) {
+                        Some(Step {
+                            result: Some(result),
+                            ..
+                        }) => Played::Returned(Some(result.clone())),
+                        Some(_) => Played::Stuck,
+                        // It returned nothing to use, in this order.
+                        None if turn & SECOND != 0 => Played::Returned(None),
+                        None => Played::Nothing,
+                    }
+                }
                 None => Played::Returned(None),
             };
             let is_stuck = played == Played::Stuck;
@@ -164,20 +177,20 @@ impl Sequential for Orders<'_> {
 
 /// All orders of threads with so many steps, if there are no more than that.
 pub fn all_orders(steps: &[usize], most: usize) -> Option<Vec<Vec<u8>>> {
-    fn extend(left: &mut [usize], order: &mut Vec<u8>, most: usize, found: &mut Vec<Vec<u8>>) {
+    fn extend(left: &mut [usize], turns: &mut Vec<u8>, most: usize, found: &mut Vec<Vec<u8>>) {
         if found.len() > most {
             return;
         }
         if left.iter().all(|steps| *steps == 0) {
-            found.push(order.clone());
+            found.push(turns.clone());
             return;
         }
         for thread in 0..left.len() {
             if left[thread] > 0 {
                 left[thread] -= 1;
-                order.push(u8::try_from(thread).unwrap_or(u8::MAX));
-                extend(left, order, most, found);
-                order.pop();
+                turns.push(order::next(thread));
+                extend(left, turns, most, found);
+                turns.pop();
                 left[thread] += 1;
             }
         }

@@ -24,6 +24,12 @@ const MAKING: u32 = SECOND - 1;
 /// In the place of a call: the objects are gone.
 const GONE: u32 = SECOND - 2;
 
+/// Bits of an order's turns; the others are the number of a thread.
+const LEFT_OUT: u8 = 0x80;
+const SECOND_STEP: u8 = 0x40;
+const FIRST_STEP: u8 = 0x20;
+const HOLDS: u8 = 0x10;
+
 fn mark(kind: u32, number: u32, text: &str) {
     unsafe { raddle::raddle_harness_mark(kind, number, text.as_ptr(), text.len()) }
 }
@@ -217,11 +223,26 @@ impl<'a> Runner<'a> {
     fn new(calls: &'a [Call], order: u32) -> Self {
         Self { calls: calls.iter(), keep: Keep::default(), last: 0, order, is_over: false }
     }
-    /// Passes over the next call.
-    fn leave_out(&mut self) {
-        if self.keep.0.take().is_none() {
-            self.calls.next();
+    /// Takes a turn of an order, which says what kind of step it is, if it says anything.
+    fn follow(&mut self, turn: u8, objects: &'static Parts) {
+        if turn & FIRST_STEP != 0 {
+            self.let_go();
         }
+        match turn & LEFT_OUT != 0 {
+            true if turn & SECOND_STEP != 0 => self.let_go(),
+            true => drop(self.calls.next()),
+            // There may be nothing to use in this order.
+            false if turn & SECOND_STEP != 0 && self.keep.0.is_none() => {}
+            false => drop(self.step(objects)),
+        }
+        if turn & FIRST_STEP != 0 && turn & HOLDS == 0 {
+            self.let_go();
+        }
+    }
+    /// Does not use what the last call returned.
+    fn let_go(&mut self) {
+        let kept = self.keep.0.take();
+        let _ = catch_unwind(AssertUnwindSafe(move || drop(kept)));
     }
     /// Makes the next call, or uses what the last one returned; false if there is nothing to do.
     fn step(&mut self, objects: &'static Parts) -> bool {
@@ -289,12 +310,9 @@ fn run_threads(test: &Arc<Test>, objects: &'static Parts) {
 fn run_order(test: &Test, order: &[u8], number: u32, objects: &'static Parts) {
     let threads = test.threads.iter();
     let mut threads: Vec<_> = threads.map(|calls| Runner::new(calls, number)).collect();
-    for thread in order {
-        let is_left_out = thread & 0x80 != 0;
-        match threads.get_mut(usize::from(thread & 0x7f)) {
-            Some(runner) if is_left_out => runner.leave_out(),
-            Some(runner) => drop(runner.step(objects)),
-            None => {}
+    for turn in order {
+        if let Some(runner) = threads.get_mut(usize::from(turn & 0x0f)) {
+            runner.follow(*turn, objects);
         }
     }
 }

@@ -129,6 +129,7 @@ fn printed(library: &Library, name: &str, calls: [&[&str]; 2], right: bool) -> S
         text: "no order explains it".to_owned(),
         key: String::new(),
         execution: 0,
+        is_certain: true,
     };
     let results = vec![vec!["None".to_owned()], Vec::new(), Vec::new()];
     let results = right.then(|| BTreeSet::from([results]));

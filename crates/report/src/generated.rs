@@ -29,6 +29,10 @@ pub struct GeneratedTest {
     pub source: String,
     /// Where it was written to.
     pub file: String,
+    /// Id of the finding that it led to; nothing if it fails without any concurrency.
+    pub finding: String,
+    /// Where the schedule is under which it fails; nothing if it always does.
+    pub schedule: String,
     /// Tests that were run until it was found.
     pub tests: u64,
     /// Seconds until then.

@@ -1,9 +1,10 @@
 //! `cargo raddle generate`: concurrent tests for a type, from its name alone.
 
+mod confirm;
+
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use raddle_abi::finding::Kind;
 use raddle_campaign::{self as campaign, Options};
 use raddle_generate::calibrate::calibrate;
 use raddle_generate::discovery::{Discovery, DiscoveryError, discover};
@@ -25,7 +26,6 @@ use crate::personality;
 use crate::probe::{self, Checked};
 use crate::scratch::{self, Dependency, Scratch};
 use crate::session::Session;
-use crate::stored_flags::StoredFlags;
 
 /// Most rounds in which the compiler judges.
 const ROUNDS: usize = 20;
@@ -33,8 +33,6 @@ const ROUNDS: usize = 20;
 const DESCRIPTIONS: usize = 3;
 /// Time for making tests smaller when the time is over.
 const LAST: Duration = Duration::from_secs(60);
-/// Time for running the tests that fail.
-const CONFIRMATION: Duration = Duration::from_secs(60);
 
 pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
     let names = crate_names(&command.subject);
@@ -331,14 +329,19 @@ fn generate(
             new.map(|violation| write(&printer, &settings, violation, runner))
                 .collect::<Result<Vec<_>, RunnerError>>()
         });
-        let tests = found.map_err(broken)?;
-        match tests.is_empty() {
-            true if session.stop.check().is_err() => break Exit::Interrupted,
-            true => break Exit::Clean,
-            false => {}
+        let written = found.map_err(broken)?;
+        let is_over = written.is_empty();
+        if is_over && session.stop.check().is_err() {
+            break Exit::Interrupted;
+        }
+        let tests: Vec<_> = written.into_iter().flatten().collect();
+        match (is_over, tests.is_empty()) {
+            (true, _) => break Exit::Clean,
+            (false, true) => continue,
+            (false, false) => {}
         }
         // What the written test does not show is passed over, and the search goes on.
-        match confirm(session, scratch, tests)? {
+        match confirm::confirm(session, scratch, tests)? {
             Exit::Clean => {}
             exit => break exit,
         }
@@ -347,27 +350,33 @@ fn generate(
     Ok(exit)
 }
 
-/// Makes the test of a violation as small as it gets, and writes it down.
+/// Makes the test of a violation as small as it gets, and writes it down; nothing if there are too
+/// many orders of its calls to say that it is one.
 fn write(
     printer: &Printer<'_>,
     settings: &Settings,
     violation: &Violation,
     runner: &mut dyn Runner,
-) -> Result<GeneratedTest, RunnerError> {
+) -> Result<Option<GeneratedTest>, RunnerError> {
     let shrunk = shrink_violation(printer.program, settings, violation, runner)?;
+    if !shrunk.failure.is_certain {
+        return Ok(None);
+    }
     let right = match is_about_results(shrunk.failure.kind) {
-        true => printer.right_results(&shrunk.test, &shrunk.history, runner),
+        true => printer.right_results(&shrunk.test, runner),
         false => None,
     };
-    Ok(GeneratedTest {
+    Ok(Some(GeneratedTest {
         kind: shrunk.failure.kind.word(),
         name: printer.name(&shrunk.test, &shrunk.failure),
         text: shrunk.failure.text.clone(),
         source: printer.print(&shrunk.test, &shrunk.failure, right.as_ref()),
         file: String::new(),
+        finding: String::new(),
+        schedule: String::new(),
         tests: violation.tests,
         seconds: violation.time.as_secs_f64(),
-    })
+    }))
 }
 
 /// Shows what was covered, and what only weak methods show.
@@ -421,76 +430,4 @@ fn coverage(program: &Program, report: &Report) -> PairCoverage {
         judging: report.spent.1.as_secs_f64(),
         over_time: report.over_time.clone(),
     }
-}
-
-/// Has the tests run as anybody's tests are: what fails there is confirmed, explained and stored.
-fn confirm(
-    session: &mut Session,
-    scratch: &Scratch,
-    tests: Vec<GeneratedTest>,
-) -> Result<Exit, Failure> {
-    let (sequential, tests): (Vec<_>, Vec<_>) = tests
-        .into_iter()
-        .partition(|test| test.kind == Kind::Sequential.word());
-    for test in sequential {
-        session.console.note(format!(
-            "without any concurrency: {}\n\n{}",
-            test.text, test.source
-        ));
-    }
-    let mut unique: Vec<GeneratedTest> = Vec::new();
-    for test in tests {
-        if unique.iter().all(|known| known.name != test.name) {
-            unique.push(test);
-        }
-    }
-    let source: String = match unique.as_slice() {
-        [only] => only.source.clone(),
-        // Each may bring functions of its own.
-        several => several
-            .iter()
-            .map(|test| format!("mod {} {{\n{}}}\n\n", test.name, test.source))
-            .collect(),
-    };
-    if unique.is_empty() {
-        return Ok(Exit::Clean);
-    }
-    let file = scratch.write_tests(&format!("{}\n", source.trim_end()))?;
-    session.flags.bin.clear();
-    session.flags.test = vec![scratch::TESTS.to_owned()];
-    let targets = session.build(&[])?;
-    let options = Options {
-        time: CONFIRMATION,
-        // The test was made for one.
-        max_findings: 1,
-        results: scratch
-            .results()
-            .unwrap_or_else(|| session.metadata.results()),
-        ..session.campaign_options()
-    };
-    let stored = StoredFlags::new(&session.flags, &[]);
-    let mut failed = Vec::new();
-    let exit = super::test::explore_with(
-        &mut session.console,
-        &session.stop,
-        &targets,
-        &options,
-        &stored,
-        &mut |finding| failed.push(finding.test.clone()),
-    );
-    for test in unique {
-        let file = file.display().to_string();
-        if failed.iter().any(|name| name.ends_with(&test.name)) {
-            session
-                .console
-                .show(&Event::Generated(Box::new(GeneratedTest { file, ..test })));
-        } else {
-            session.console.note(format!(
-                "{}: {}; the test that was written for it ({file}) does not show it, so it is not \
-                 reported",
-                test.kind, test.text
-            ));
-        }
-    }
-    exit
 }

@@ -2,7 +2,6 @@
 
 use raddle_campaign::{self as campaign, Options, Prediction, Target, TargetKind};
 use raddle_report::{Event, Summary};
-use raddle_trace::finding::Finding;
 
 use crate::arguments::{TestCommand, is_program};
 use crate::console::{Console, print_error};
@@ -128,21 +127,21 @@ fn explore(
     explore_with(console, stop, targets, options, stored, &mut |_| {})
 }
 
-/// The same; `found` is told of each finding.
+/// The same; `told` gets each event first, and may say more exactly what a finding is.
 pub(super) fn explore_with(
     console: &mut Console,
     stop: &StopFlag,
     targets: &[Target],
     options: &Options,
     stored: &StoredFlags,
-    found: &mut dyn FnMut(&Finding),
+    told: &mut dyn FnMut(&mut campaign::Event),
 ) -> Result<Exit, Failure> {
     let (mut findings, mut ignored) = (0, 0);
-    let result = campaign::run(targets, options, stop.as_atomic(), &mut |event| {
+    let result = campaign::run(targets, options, stop.as_atomic(), &mut |mut event| {
+        told(&mut event);
         match &event {
             campaign::Event::Finding(finding) => {
                 findings += 1;
-                found(finding);
                 stored.store(&options.results, &finding.id);
             }
             campaign::Event::Ignored { .. } => ignored += 1,

@@ -331,6 +331,10 @@ impl Reader<'_> {
             is_async: function.header.is_async,
             is_public: !is_hidden
                 && matches!(item.visibility, Visibility::Public | Visibility::Default),
+            may_panic: item
+                .docs
+                .as_deref()
+                .is_some_and(|text| text.to_lowercase().contains("panic")),
         }
     }
 

@@ -29,8 +29,12 @@ pub(super) fn operation(operation: &Operation, styles: &Styles) -> String {
 pub(super) fn test(test: &GeneratedTest, styles: &Styles) -> String {
     let heading = format!("{}: {}", test.kind, test.text);
     let tests = count(test.tests, "test");
+    let fails = match test.schedule.is_empty() {
+        true => "fails without any concurrency".to_owned(),
+        false => format!("fails under the schedule {}", test.schedule),
+    };
     format!(
-        "{}\n  after {tests} and {:.1} s; the test, which is also in {}:\n\n{}\n",
+        "{}\n  after {tests} and {:.1} s; the test, which is also in {},\n  {fails}:\n\n{}\n",
         styles.bad.apply_to(heading),
         test.seconds,
         test.file,

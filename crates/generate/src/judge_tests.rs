@@ -1,0 +1,248 @@
+//! What is judged wrong of a lock, and what is not. The lock is made up here, and so are its executions.
+
+use std::collections::BTreeMap;
+
+use raddle_abi::finding::Kind;
+use raddle_abi::mark::{End, kind};
+use raddle_trace::runner::{
+    Marked, MarkedExecution, Outcome, PlanRequest, RawFinding, Runner, RunnerError,
+};
+
+use crate::judge::Judge;
+use crate::order::{self, FIRST, HOLDS, LEFT_OUT, SECOND};
+use crate::program::{Method, Program, Weakness};
+use crate::test_case::{Call, TestCase};
+
+const TRY_LOCK: u16 = 0;
+const LOCK: u16 = 1;
+const BREAK: u16 = 2;
+
+fn program() -> Program {
+    let method = |name: &str, weakness: Weakness, may_hold: bool| Method {
+        name: name.to_owned(),
+        part: 0,
+        weakness,
+        calibration: Default::default(),
+        has_arguments: false,
+        may_hold,
+        may_panic: false,
+    };
+    Program {
+        methods: BTreeMap::from([
+            (TRY_LOCK, method("try_lock", Weakness::MayFail, true)),
+            (LOCK, method("lock", Weakness::None, true)),
+            (BREAK, method("break", Weakness::None, false)),
+        ]),
+        constructors: vec![0],
+    }
+}
+
+fn test_case(threads: &[&[u16]]) -> TestCase {
+    let call = |operation: &u16| Call {
+        operation: *operation,
+        bytes: Vec::new(),
+    };
+    TestCase {
+        threads: threads
+            .iter()
+            .map(|calls| calls.iter().map(call).collect())
+            .collect(),
+        ..TestCase::default()
+    }
+}
+
+/// In a mark's number: the second step of a call.
+const SECOND_STEP: u32 = 1 << 15;
+const GONE: u32 = SECOND_STEP - 2;
+
+/// Runs orders of a test with the lock, as the program of a test does.
+struct Lock<'a>(&'a TestCase);
+
+impl Lock<'_> {
+    /// The marks of an order; whether it came to its end.
+    fn follow(&self, order: &[u8], number: u32, marks: &mut Vec<Marked>) -> bool {
+        let number = number << 16;
+        let mut holder = None;
+        let mut next = vec![0; self.0.threads.len()];
+        let mut starts = vec![0];
+        for calls in &self.0.threads {
+            starts.push(starts.last().unwrap_or(&0) + calls.len());
+        }
+        for turn in order {
+            let thread = order::thread(*turn);
+            let is_held = holder == Some(thread);
+            if turn & FIRST != 0 && is_held {
+                holder = None;
+            }
+            if *turn & (SECOND | FIRST) == SECOND || (turn & FIRST == 0 && is_held) {
+                if is_held {
+                    holder = None;
+                    let id = (starts[thread] + next[thread] - 1) as u32 | number | SECOND_STEP;
+                    if turn & LEFT_OUT == 0 {
+                        marks.push(mark(kind::CALL, id, ""));
+                        marks.push(mark(kind::RETURN, id, ""));
+                    }
+                }
+                continue;
+            }
+            let Some(call) = self.0.threads[thread].get(next[thread]) else {
+                continue;
+            };
+            let id = (starts[thread] + next[thread]) as u32 | number;
+            next[thread] += 1;
+            if turn & LEFT_OUT != 0 {
+                continue;
+            }
+            marks.push(mark(kind::CALL, id, ""));
+            let result = match (call.operation, holder) {
+                (BREAK, _) => "!src/lib.rs:1:1: broken",
+                (_, None) => "Some",
+                (TRY_LOCK, Some(_)) => "None",
+                // It waits for itself.
+                (_, Some(_)) => return false,
+            };
+            marks.push(mark(kind::RETURN, id, result));
+            if result == "Some" && (turn & FIRST == 0 || turn & HOLDS != 0) {
+                holder = Some(thread);
+            }
+        }
+        marks.push(mark(kind::RETURN, number | GONE, ""));
+        true
+    }
+}
+
+impl Runner for Lock<'_> {
+    fn run(&mut self, request: &PlanRequest) -> Result<Outcome, RunnerError> {
+        let before = self.0.encode(&[]).len();
+        let mut rest = &request.input[before..];
+        let (mut marks, mut number, mut end) = (Vec::new(), 0, End::Passed);
+        while let Some((len, bytes)) = rest.split_first() {
+            let (order, left) = bytes.split_at(usize::from(*len));
+            if !self.follow(order, number, &mut marks) {
+                end = End::Abandoned;
+                break;
+            }
+            number += 1;
+            rest = left;
+        }
+        Ok(Outcome {
+            marks: vec![execution(marks, end)],
+            ..Outcome::default()
+        })
+    }
+}
+
+fn mark(kind: u16, number: u32, text: &str) -> Marked {
+    Marked {
+        kind,
+        thread: 0,
+        number,
+        point: 0,
+        bytes: text.as_bytes().to_vec(),
+    }
+}
+
+fn execution(marks: Vec<Marked>, end: End) -> MarkedExecution {
+    MarkedExecution {
+        seed: 7,
+        length: 0,
+        marks,
+        end: Some(end),
+        decisions: Vec::new(),
+    }
+}
+
+/// What is wrong with one execution: `+` begins a call and `-` ends it, with its result; a `'`
+/// means the use of what it returned.
+fn judged(threads: &[&[u16]], words: &str, end: End, findings: Vec<RawFinding>) -> Vec<Kind> {
+    let test = test_case(threads);
+    let mut marks: Vec<Marked> = words
+        .split_whitespace()
+        .map(|word| {
+            let (kind, rest) = word.split_at(1);
+            let kind = if kind == "+" {
+                kind::CALL
+            } else {
+                kind::RETURN
+            };
+            let (id, text) = rest.split_once("=").unwrap_or((rest, ""));
+            let text = text.replace('~', " ");
+            let second = if id.ends_with('\'') { SECOND_STEP } else { 0 };
+            let id: u32 = id.trim_end_matches('\'').parse().expect("a number");
+            mark(kind, id | second, &text)
+        })
+        .collect();
+    if end == End::Passed {
+        marks.push(mark(kind::RETURN, GONE, ""));
+    }
+    let outcome = Outcome {
+        marks: vec![execution(marks, end)],
+        findings,
+        ..Outcome::default()
+    };
+    let program = program();
+    let judge = Judge { program: &program };
+    let judgement = judge.judge(&test, &outcome, &mut Lock(&test));
+    judgement
+        .failures
+        .iter()
+        .map(|failure| failure.kind)
+        .collect()
+}
+
+fn blocked() -> Vec<RawFinding> {
+    vec![RawFinding {
+        kind: Kind::Deadlock,
+        execution: 0,
+        seed: 7,
+        length: 0,
+        points: 0,
+        hash: 0,
+        detail: [0; 2],
+        decisions: Vec::new(),
+        steps: Vec::new(),
+        waits: Vec::new(),
+        output: String::new(),
+    }]
+}
+
+#[test]
+fn what_was_broken_off_is_no_deadlock() {
+    let words = "+0 -0=Some +0' -0' +1";
+    let threads: [&[u16]; 2] = [&[LOCK], &[LOCK]];
+    assert_eq!(judged(&threads, words, End::Abandoned, Vec::new()), []);
+    assert_eq!(judged(&threads, words, End::Cut, Vec::new()), []);
+    assert_eq!(
+        judged(&threads, words, End::Abandoned, blocked()),
+        [Kind::Deadlock]
+    );
+}
+
+#[test]
+fn who_is_refused_need_not_hold_anything_in_any_order() {
+    // It is refused while the other only tries, and so there is one step less than in any order.
+    let threads: [&[u16]; 2] = [&[TRY_LOCK, LOCK], &[TRY_LOCK]];
+    let words = "+0 +2 -0=None -2=None +1 -1=Some +1' -1'";
+    assert_eq!(judged(&threads, words, End::Passed, Vec::new()), []);
+    // A lock that waits for ever explains itself no better for that.
+    let words = "+0 +2 -0=None -2=None +1";
+    assert_eq!(
+        judged(&threads, words, End::Abandoned, blocked()),
+        [Kind::Deadlock]
+    );
+}
+
+#[test]
+fn what_every_order_does_needs_no_threads() {
+    let threads: [&[u16]; 2] = [&[BREAK], &[TRY_LOCK]];
+    let words = "+0 -0=!src/lib.rs:1:1:~broken +1 -1=Some +1' -1'";
+    assert_eq!(
+        judged(&threads, words, End::Passed, Vec::new()),
+        [Kind::Sequential]
+    );
+    let words = "+0 -0=!src/lib.rs:9:9:~other +1 -1=Some +1' -1'";
+    assert_eq!(
+        judged(&threads, words, End::Passed, Vec::new()),
+        [Kind::Panic]
+    );
+}
