@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use raddle_e2e::{Fixture, Line};
 
 /// The patterns that happen in each test. Where two units both take two steps, there are several ways to mix them.
-const EXPECTED: [(&str, &str, &[u8]); 21] = [
+const EXPECTED: [(&str, &str, &[u8]); 27] = [
     ("pattern_01", "Pair", &[1]),
     ("pattern_02", "Pair", &[2]),
     ("pattern_03", "Pair", &[3]),
@@ -17,6 +17,8 @@ const EXPECTED: [(&str, &str, &[u8]); 21] = [
     ("pattern_09", "Pair", &[9]),
     ("pattern_10", "Pair", &[8, 9, 10, 11]),
     ("pattern_11", "Pair", &[8, 9, 10, 11]),
+    // No pattern; the monitor sees the cycle where chance has it.
+    ("write_skew", "Pair", &[0]),
     ("a_free_function_is_no_unit", "", &[]),
     ("one_step_is_never_two_accesses", "", &[]),
     ("two_steps_are", "Counter", &[1, 2, 3, 4, 5]),
@@ -29,7 +31,12 @@ const EXPECTED: [(&str, &str, &[u8]); 21] = [
         "Inner",
         &[9],
     ),
-    ("another_instance_belongs_to_the_unit", "List", &[2]),
+    ("another_instance_belongs_to_the_unit", "List", &[2, 9]),
+    ("a_buffer_belongs_to_its_owner", "Row", &[9]),
+    ("a_buffer_that_is_read_at_once_does_too", "", &[]),
+    ("a_box_belongs_to_its_owner", "Boxed", &[9]),
+    ("a_table_belongs_to_its_owner", "Table", &[9]),
+    ("what_handles_share_belongs_to_their_type", "Handle", &[9]),
     ("counts_locks_and_formatting_are_no_data", "", &[]),
 ];
 
@@ -65,6 +72,16 @@ fn every_pattern_becomes_real_and_nothing_else_does() {
         let of_test: Vec<_> = sets.iter().filter(|(of, _)| of == test).collect();
         assert_eq!(of_test, [&(*test, name.as_str())]);
     }
+}
+
+#[test]
+fn a_cycle_that_matches_no_pattern_is_a_finding_too() {
+    let fixture = Fixture::special("patterns");
+    let run = fixture.check(&["predict", "--profiles", "10", "write_skew"], 100);
+    let findings = run.findings();
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].kind, "atomic-set");
+    assert!(findings[0].title.contains("each of them overlooks"));
 }
 
 #[test]
@@ -105,4 +122,48 @@ fn the_configuration_says_what_types_do_not() {
         "{:?}",
         run.findings()
     );
+}
+
+#[test]
+fn attributes_say_the_same_in_the_source() {
+    let fixture = Fixture::special("patterns");
+    let helper = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/raddle");
+    let edit = |file: &str, changes: &[(&str, &str)]| {
+        let path = fixture.path().join(file);
+        let mut text = std::fs::read_to_string(&path).expect("the file can be read");
+        for (before, attribute) in changes {
+            assert!(text.contains(before), "{before}");
+            text = text.replacen(before, &format!("{attribute}\n{before}"), 1);
+        }
+        std::fs::write(path, text).expect("the file can be written");
+    };
+    edit(
+        "Cargo.toml",
+        &[(
+            "[package]",
+            &format!("[dependencies]\nraddle = {{ path = {helper:?} }}\n"),
+        )],
+    );
+    edit(
+        "src/lib.rs",
+        &[
+            ("pub fn sum", "#[raddle::unit]"),
+            ("pub fn read_read", "#[raddle::ignore]"),
+            ("pub struct Shared", "#[raddle::ignore]"),
+            ("pub struct Triple", "#[raddle::ignore(values)]"),
+            ("pub struct Inner", "#[raddle::set(low)]"),
+        ],
+    );
+    let run = fixture.check(&["predict", "a_free_function"], 100);
+    assert!(run.findings()[0].title.contains("sum"));
+    let silent = [
+        "pattern_02",
+        "readers_share_and_writers",
+        "a_wide_write",
+        "what_is_behind_an_arc",
+    ];
+    for test in silent {
+        let run = fixture.check(&["predict", test], 0);
+        assert_eq!(run.findings().len(), 0, "{test}");
+    }
 }

@@ -6,17 +6,24 @@
 //! statics of one module, or of one file of C, that no type explains form one set, in pieces as they
 //! were accessed.
 //!
-//! Limits: a block that none of these tells the type of is in no set, and what is owned through a
-//! pointer is a set of its own where its type is known, and in none where it is not.
+//! What the standard library's owners keep behind a pointer belongs to the set that they are in
+//! ([`owned`]).
+//!
+//! Limit: a block that none of these tells the type of is in no set.
 //!
 //! [`Action::Typed`]: raddle_trace::event::Action::Typed
 
-use crate::leaves::{Layout, Layouts};
+mod owned;
+
+use crate::leaves::{Layout, Layouts, OUTSIDE};
 use crate::type_names::{base, is_foreign_static, parent};
 use raddle_trace::event::{Location, ObjectId, ObjectName, Trace, TypeIndex};
 use raddle_trace::program_map::ProgramMap;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
+
+pub use owned::Behind;
+use owned::{OWNED, Owned};
 
 /// Number of an atomic set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -83,6 +90,12 @@ struct Object {
     instances: Vec<Placed>,
     /// By ascending start.
     rows: Vec<Row>,
+    /// Whose it is, if a pointer owns it.
+    owned: Option<Owned>,
+    /// What its places were seen to point to, in order.
+    pointers: Vec<(u64, Location)>,
+    /// Whether it is a block that was freed.
+    is_freed: bool,
 }
 
 /// See the module's description.
@@ -184,7 +197,11 @@ impl<'a> Instances<'a> {
                     object,
                     offset: placed.start.saturating_add(offset),
                 };
-                let set = self.set(Some(at(owner.offset)), &owner.type_name);
+                let set = match placed.type_index == OWNED && leaf.owner == OUTSIDE {
+                    true => self.outside(object),
+                    false => Some(self.set(Some(at(owner.offset)), &owner.type_name)),
+                };
+                let Some(set) = set else { continue };
                 let (start, end) = (at(leaf.start), at(leaf.end));
                 rows.push(self.row(start, end.offset, leaf.stride, set, leaf.is_ragged));
             }

@@ -10,18 +10,26 @@ use raddle_trace::event::{Action, ObjectId, ObjectName, ThreadId, Trace};
 use raddle_trace::program_map::ProgramMap;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Types of what is not reused, and the borders inside of statics.
+/// Types of what is not reused, what is owned through pointers, and the borders inside of statics.
 pub fn learn_types<'a>(trace: &'a Trace, map: &'a ProgramMap) -> Instances<'a> {
     let mut instances = Instances::new(trace, map);
     let mut borders: HashMap<u32, BTreeSet<u64>> = HashMap::new();
     let mut locks: HashMap<u32, HashSet<u64>> = HashMap::new();
     let mut files: HashMap<u32, &str> = HashMap::new();
+    // What they own is known once all else is.
+    let mut of_variables = Vec::new();
     for event in &trace.events {
         match &event.action {
             Action::Typed {
                 location,
                 type_index,
             } if !instances.is_reused(location.object) => instances.add(*location, *type_index),
+            Action::Points { location, target } if !instances.is_reused(location.object) => {
+                instances.point(*location, *target);
+            }
+            Action::Typed { .. } | Action::Points { .. } | Action::Free { .. } => {
+                of_variables.push(event);
+            }
             Action::Access { location, size, .. } => {
                 let object = location.object.0;
                 if let Some(ObjectName::Static { .. }) = trace.objects.get(object as usize) {
@@ -41,6 +49,25 @@ pub fn learn_types<'a>(trace: &'a Trace, map: &'a ProgramMap) -> Instances<'a> {
             _ => {}
         }
     }
+    instances.join_all();
+    for event in of_variables {
+        match event.action {
+            Action::Typed {
+                location,
+                type_index,
+            } => {
+                instances.add(location, type_index);
+                instances.join_variable(location.object);
+            }
+            Action::Points { location, target } => {
+                instances.point(location, target);
+                instances.join_variable(location.object);
+            }
+            Action::Free { location } => instances.free(location.object),
+            _ => {}
+        }
+    }
+    instances.forget_reused();
     let mut statics: Vec<_> = borders.into_iter().collect();
     statics.sort_unstable_by_key(|(object, _)| *object);
     let none = HashSet::new();

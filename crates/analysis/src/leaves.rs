@@ -4,10 +4,15 @@
 //! holds them. A nested type of the user's has a set of its own. An enum is one place, except
 //! for payloads that are the user's types. Elements of an array are places of their own.
 
+mod blocks;
+
+use crate::pointees::{Pointee, pointee};
 use crate::type_names::{Class, array, base, class, is_left_out, is_waited_on};
 use raddle_trace::program_map::{FieldInfo, ProgramMap, TypeInfo};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+pub use blocks::{Block, OUTSIDE};
 
 /// Types cannot contain themselves; those of a damaged map can.
 const MAX_DEPTH: u32 = 32;
@@ -38,6 +43,19 @@ pub struct Owner {
     pub type_name: Rc<str>,
 }
 
+/// An owner of what is behind a pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Bytes from the start of the type.
+    pub start: u64,
+    /// Where it ends.
+    pub end: u64,
+    /// Whose it is: an index into [`Layout::owners`].
+    pub owner: u32,
+    /// What is behind it.
+    pub pointee: Pointee,
+}
+
 /// A type taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
@@ -47,6 +65,8 @@ pub struct Layout {
     pub leaves: Vec<Leaf>,
     /// Instances of the user's types, the type itself among them if it is one.
     pub owners: Vec<Owner>,
+    /// Owners of what is behind pointers.
+    pub holders: Vec<Holder>,
     /// Where condition variables are, from and to.
     pub conditions: Vec<(u64, u64)>,
     /// Everything that is inside: where, and the name of its type.
@@ -57,6 +77,7 @@ pub struct Layout {
 pub struct Layouts<'a> {
     map: &'a ProgramMap,
     known: HashMap<String, Rc<Layout>>,
+    blocks: HashMap<(Pointee, u64, u64), Option<Rc<Block>>>,
 }
 
 impl<'a> Layouts<'a> {
@@ -65,6 +86,7 @@ impl<'a> Layouts<'a> {
         Self {
             map,
             known: HashMap::new(),
+            blocks: HashMap::new(),
         }
     }
 
@@ -82,18 +104,7 @@ impl<'a> Layouts<'a> {
             },
         };
         taker.take(name, 0, size, None, 0);
-        let mut layout = taker.layout;
-        layout
-            .leaves
-            .sort_unstable_by_key(|leaf| (leaf.start, leaf.end));
-        // In a damaged map fields may overlap: the first one counts.
-        let mut end = 0;
-        layout.leaves.retain(|leaf| {
-            let is_free = leaf.start >= end && leaf.end > leaf.start;
-            end = if is_free { leaf.end } else { end };
-            is_free
-        });
-        let layout = Rc::new(layout);
+        let layout = Rc::new(taker.finish());
         self.known.insert(name.to_owned(), Rc::clone(&layout));
         layout
     }
@@ -118,6 +129,7 @@ impl Taker<'_> {
             return;
         }
         self.layout.parts.insert((offset, name.into()));
+        self.hold(name, offset, size, owner);
         let info = self.map.type_named(name).filter(|info| info.size > 0);
         let owner = match (class, info) {
             (Class::Own, Some(info)) if !info.fields.is_empty() || !info.variants.is_empty() => {
@@ -157,6 +169,8 @@ impl Taker<'_> {
                         .type_named(&field.type_name)
                         .is_some_and(|info| !info.fields.is_empty());
                 let start = variant.offset + field.offset;
+                // An `Option` of an owner keeps it in one place with the tag.
+                self.hold(&field.type_name, offset + start, field.size, owner);
                 let is_free = covered
                     .iter()
                     .all(|&(from, to)| start >= to || start + field.size <= from);
@@ -216,21 +230,63 @@ impl Taker<'_> {
     }
 
     fn take_other(&mut self, name: &str, offset: u64, size: u64, owner: Option<u32>, depth: u32) {
-        let Some((element, count)) = array(name).filter(|(_, count)| *count > 0) else {
-            return self.leaf(offset, offset + size, 0, owner, false);
-        };
-        let stride = size / count;
+        match array(name).filter(|(_, count)| *count > 0) {
+            Some((element, count)) => {
+                self.take_elements(element, offset, size / count, count, owner, depth);
+            }
+            None => self.leaf(offset, offset + size, 0, owner, false),
+        }
+    }
+
+    fn take_elements(
+        &mut self,
+        element: &str,
+        offset: u64,
+        stride: u64,
+        count: u64,
+        owner: Option<u32>,
+        depth: u32,
+    ) {
         let is_structure = self
             .map
             .type_named(element)
-            .is_some_and(|info| !info.fields.is_empty());
+            .is_some_and(|info| !info.fields.is_empty() || !info.variants.is_empty());
         if is_structure && count <= MAX_ELEMENTS {
             for index in 0..count {
                 self.take(element, offset + index * stride, stride, owner, depth + 1);
             }
         } else {
-            self.leaf(offset, offset + size, stride, owner, is_structure);
+            let end = offset + stride * count;
+            self.leaf(offset, end, stride, owner, is_structure);
         }
+    }
+
+    /// What is behind a pointer belongs to whoever holds its owner.
+    fn hold(&mut self, name: &str, offset: u64, size: u64, owner: Option<u32>) {
+        if let (Some(owner), Some(pointee)) = (owner, pointee(name)) {
+            self.layout.holders.push(Holder {
+                start: offset,
+                end: offset + size,
+                owner,
+                pointee,
+            });
+        }
+    }
+
+    /// The layout, with its places in order.
+    fn finish(self) -> Layout {
+        let mut layout = self.layout;
+        layout
+            .leaves
+            .sort_unstable_by_key(|leaf| (leaf.start, leaf.end));
+        // In a damaged map fields may overlap: the first one counts.
+        let mut end = 0;
+        layout.leaves.retain(|leaf| {
+            let is_free = leaf.start >= end && leaf.end > leaf.start;
+            end = if is_free { leaf.end } else { end };
+            is_free
+        });
+        layout
     }
 
     fn leaf(&mut self, start: u64, end: u64, stride: u64, owner: Option<u32>, is_ragged: bool) {

@@ -20,6 +20,7 @@ pub mod monitor;
 pub mod names;
 pub mod patterns;
 pub mod plan;
+pub mod pointees;
 pub mod predict;
 pub mod projection;
 pub mod race;

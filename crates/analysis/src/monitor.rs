@@ -9,10 +9,10 @@
 //! Limit: of a unit with very many accesses to one set, those are looked at that
 //! [`crate::projection`] keeps.
 
-use crate::instances::{PlaceId, SetId};
+use crate::instances::{Behind, PlaceId, SetId};
 use crate::patterns::{self, Slot, Step, Who};
 use crate::projection::{Manner, Projected, Touch, Work, project};
-use raddle_trace::event::{Location, SiteIndex, ThreadId, Trace};
+use raddle_trace::event::{Action, Location, SiteIndex, ThreadId, Trace};
 use raddle_trace::program_map::ProgramMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +38,11 @@ pub struct Observed {
     pub instance: Option<Location>,
     /// The units: those of the pattern in its order, or all of the cycle.
     pub parties: Vec<Party>,
-    /// Places in the trace of the accesses that match, in their order; none for pattern 0.
+    /// Places in the trace of the accesses that match, in their order; for pattern 0 those by which
+    /// each of two units comes before the other, and none for a cycle of more.
     pub accesses: Vec<u32>,
+    /// How each of them is reached, if it is behind pointers of the instance.
+    pub behind: Vec<Option<Behind>>,
 }
 
 /// The violations of an execution.
@@ -51,13 +54,14 @@ pub fn monitor(trace: &Trace, map: &ProgramMap) -> Vec<Observed> {
     let mut observed = Vec::new();
     for (set, works) in &sets {
         for cycle in cycles(works) {
-            observe(&projected, *set, works, &cycle, &mut observed);
+            observe(trace, &projected, *set, works, &cycle, &mut observed);
         }
     }
     observed
 }
 
 fn observe(
+    trace: &Trace,
     projected: &Projected<'_>,
     set: SetId,
     works: &[Work],
@@ -70,12 +74,17 @@ fn observe(
         function: works[*index].function,
         begins: works[*index].touches.first().map_or(0, |touch| touch.at),
     };
+    let behind = |at: &u32| match trace.events[*at as usize].action {
+        Action::Access { location, .. } => projected.instances.behind(location, set),
+        _ => None,
+    };
     let mut report = |pattern: u8, parties: &[usize], accesses: Vec<u32>| {
         observed.push(Observed {
             pattern,
             set: info.name.to_string(),
             instance: info.location,
             parties: parties.iter().map(party).collect(),
+            behind: accesses.iter().map(behind).collect(),
             accesses,
         });
     };
@@ -87,8 +96,38 @@ fn observe(
         }
     }
     if !is_matched {
-        report(0, cycle, Vec::new());
+        let (parties, accesses) = match cycle {
+            [u, v] => crossing(works, *u, *v),
+            _ => (cycle.to_vec(), Vec::new()),
+        };
+        report(0, &parties, accesses);
     }
+}
+
+/// Two units, the one that begins first, and the accesses by which each comes before the other.
+fn crossing(works: &[Work], u: usize, v: usize) -> (Vec<usize>, Vec<u32>) {
+    let before = |one: usize, other: usize| {
+        let pairs = works[one].touches.iter().flat_map(|touch| {
+            let later = works[other].touches.iter();
+            later.map(move |other| (touch, other))
+        });
+        let mut conflicts = pairs.filter(|(touch, later)| {
+            touch.place == later.place
+                && touch.at < later.at
+                && (touch.manner != Manner::Read || later.manner != Manner::Read)
+        });
+        conflicts.next().map(|(touch, later)| [touch.at, later.at])
+    };
+    let crossed = before(u, v).into_iter().chain(before(v, u)).flatten();
+    let accesses: BTreeSet<u32> = crossed.collect();
+    let is_first = |unit: usize| {
+        let own = works[unit].touches.iter().map(|touch| touch.at);
+        accesses
+            .first()
+            .is_some_and(|first| own.into_iter().any(|at| at == *first))
+    };
+    let parties = if is_first(u) { vec![u, v] } else { vec![v, u] };
+    (parties, accesses.into_iter().collect())
 }
 
 /// The pairs of units of a cycle, both ways, of different threads and neither of which ends before

@@ -66,7 +66,8 @@ fn each_pattern_is_seen_where_it_happens_and_not_where_units_come_one_after_the_
 
 #[test]
 fn write_skew_is_a_cycle_that_matches_no_pattern() {
-    check("1Rx 2Ry 1Wy 2Wx", &["0: "]);
+    check("1Rx 2Ry 1Wy 2Wx", &["0: 1 2 3 4"]);
+    check("2Ry 1Rx 1Wy 2Wx", &["0: 1 2 3 4"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Names that hold in every trace of a program, for what traces number each in their own way.
 
+use crate::instances::Behind;
 use raddle_trace::event::{Location, ObjectName, ThreadId, Trace};
 
 /// A thread: where it and its ancestors were started, the oldest first, and how often before.
@@ -28,6 +29,9 @@ pub struct PlaceName {
     pub object: String,
     /// Bytes from its start.
     pub offset: u64,
+    /// Of what an instance owns: how it is reached from there. Then neither of the others says
+    /// anything: the block may be another one in each execution.
+    pub behind: Option<Behind>,
 }
 
 /// The name of a place.
@@ -68,5 +72,6 @@ pub fn place(trace: &Trace, location: Location) -> PlaceName {
     PlaceName {
         object,
         offset: location.offset,
+        behind: None,
     }
 }

@@ -10,7 +10,7 @@
 //! accesses fill two slots of different places if these stand next to each other.
 
 use crate::happens_before::SegmentId;
-use crate::instances::PlaceId;
+use crate::instances::{Behind, PlaceId};
 use crate::locks::LockId;
 use crate::patterns::{self, Pattern, Slot, Who};
 use crate::projection::{Manner, Projected, Touch, Work, project};
@@ -48,6 +48,8 @@ pub struct Access {
     pub context: u64,
     /// Which place of the set.
     pub place: Location,
+    /// How that is reached, if it is behind pointers of the instance.
+    pub behind: Option<Behind>,
     /// Locks held, where they are.
     pub holding: Vec<Location>,
 }
@@ -278,6 +280,8 @@ impl Predictor<'_> {
                     site: touch.site,
                     context: touch.context,
                     place: instances.place(touch.place).location,
+                    behind: instances
+                        .behind(instances.place(touch.place).location, candidate.u.set),
                     holding: touch
                         .holding
                         .iter()

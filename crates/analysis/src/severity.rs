@@ -364,6 +364,9 @@ impl<'a> Scene<'a> {
             .iter()
             .map(|touch| (touch.place, (touch.at, touch.manner)))
             .collect();
+        // Two places may have one name: a buffer that was replaced by a larger one. The later counts.
+        let mut last: Vec<_> = last.into_iter().collect();
+        last.sort_by_key(|(_, (at, _))| *at);
         let left = last.into_iter().map(|(id, (at, manner))| {
             let place = self.projected.instances.place(id);
             let name = places.name(place);
@@ -428,11 +431,24 @@ impl<'a> Places<'a> {
 
     /// A place's name: in an instance, counted from its beginning.
     fn name(&self, place: &Place) -> PlaceName {
+        let behind = self
+            .scene
+            .projected
+            .instances
+            .behind(place.location, place.set);
+        if behind.is_some() {
+            return PlaceName {
+                object: String::new(),
+                offset: 0,
+                behind,
+            };
+        }
         let name = names::place(self.scene.trace, place.location);
         match &self.pair.instance {
             Some(instance) if instance.object == name.object => PlaceName {
                 object: String::new(),
                 offset: name.offset.saturating_sub(instance.offset),
+                behind: None,
             },
             _ => name,
         }
@@ -440,6 +456,9 @@ impl<'a> Places<'a> {
 
     /// Whether a place is a part of a time.
     fn is_time(&self, name: &PlaceName) -> bool {
+        if name.behind.is_some() {
+            return false;
+        }
         let path = self.scene.map.field_path(&self.pair.set, name.offset);
         let last = path.rsplit('.').next();
         self.pair.instance.is_some() && last.is_some_and(|last| TIMES.contains(&last))

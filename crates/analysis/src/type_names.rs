@@ -131,6 +131,24 @@ pub fn base(name: &str) -> String {
     base
 }
 
+/// The first generic argument of a name.
+pub fn argument(name: &str) -> Option<&str> {
+    let (_, rest) = name.split_once('<')?;
+    let mut depth = 0_u32;
+    let mut before = ' ';
+    for (at, letter) in rest.char_indices() {
+        match letter {
+            '>' if before == '-' => {}
+            ',' | '>' if depth == 0 => return Some(rest[..at].trim()),
+            '<' | '(' | '[' => depth += 1,
+            '>' | ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        before = letter;
+    }
+    None
+}
+
 /// The type and the number of elements of an array's name, `[u8; 4]`.
 pub fn array(name: &str) -> Option<(&str, u64)> {
     let inside = name.strip_prefix('[')?.strip_suffix(']')?;

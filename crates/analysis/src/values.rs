@@ -26,6 +26,7 @@ pub fn value(trace: &Trace, at: u32, place: &Place) -> Option<u64> {
     let words = trace.events[at as usize + 1..]
         .iter()
         .take_while(|next| next.thread == event.thread);
+    let words = words.filter(|next| !matches!(next.action, Action::Points { .. }));
     let mut words = words.map_while(|next| match next.action {
         Action::Value {
             location,
@@ -94,6 +95,7 @@ mod tests {
             "access thread 1 kind read object 0 size 8 value 1311768467463790320
              access thread 1 kind read object 0 size 16 value 99
              value thread 1 object 0 size 8 value 7
+             points thread 1 object 0 target 5
              value thread 1 object 0 offset 8 size 8 value 8
              access thread 1 kind read object 0 offset 8 size 1 value 3",
         );
@@ -110,7 +112,7 @@ mod tests {
         assert_eq!(read(1, place(8, 8, false)), Some(8));
         assert_eq!(read(1, place(8, 8, true)), None);
         assert_eq!(
-            read(4, place(8, 8, true)),
+            read(5, place(8, 8, true)),
             Some(3),
             "its tag, or its payload"
         );

@@ -1,5 +1,6 @@
 //! Names of atomic sets and of what is in them, for people.
 
+use raddle_analysis::instances::Behind;
 use raddle_analysis::type_names::base;
 use raddle_trace::event::{Location, ObjectName, Trace};
 use raddle_trace::program_map::ProgramMap;
@@ -32,6 +33,18 @@ pub(crate) fn shown(path: &str) -> String {
         .filter(|name| !name.is_empty() && !INNER.contains(name))
         .collect();
     shown.join(".")
+}
+
+/// What an instance owns through a pointer: `items[2]`.
+pub(crate) fn owned(map: &ProgramMap, set: &str, behind: &Behind) -> String {
+    // What is inside of the field is the standard library's.
+    let path = map.field_path(set, behind.holder);
+    let name = match path.split('.').next() {
+        Some(field) if !field.is_empty() => field.to_owned(),
+        _ => field(map, set, behind.holder),
+    };
+    let elements = behind.elements.iter().map(|index| format!("[{index}]"));
+    name + &elements.collect::<String>()
 }
 
 /// What stands at a place of an instance, or of the statics of a module.

@@ -94,6 +94,8 @@ pub(crate) struct Hunt {
     most_tries: Option<u64>,
     /// Violations that became findings, by set and functions.
     told: HashSet<real::Kind>,
+    /// Cycles that match no pattern and were judged.
+    cycles: HashSet<real::Kind>,
     /// Violations that became no findings.
     harmless: usize,
     violations: asset::Violations,
@@ -147,6 +149,10 @@ fn record(
     Ok(named(test, recording).map(|trace| {
         let execution = test.course.tally.explored;
         let observed = seen::look(test, &trace, map, execution);
+        if test.course.hunt.is_quiet {
+            let prediction = test.session.options.prediction.unwrap_or_default();
+            real::show_cycles(test, map, &request, &outcome, &observed, prediction);
+        }
         (trace, observed)
     }))
 }

@@ -226,6 +226,13 @@ pub enum Action {
         /// Which type.
         type_index: TypeIndex,
     },
+    /// A place was seen to hold a pointer into a heap block, and was not known to.
+    Points {
+        /// The place.
+        location: Location,
+        /// What it points to.
+        target: Location,
+    },
     /// Came to a conditional branch or a switch.
     Branch {
         /// Which way it went: of a conditional branch, 1 if the condition held; of a switch,

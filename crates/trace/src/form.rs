@@ -102,4 +102,5 @@ forms! {
     VARIABLE = "variable" [("name", Text), FUNCTION, CONTEXT, THREAD, OCCURRENCE];
     VALUE = "value" [THREAD, OBJECT, OFFSET, ("size", Number), ("value", Number), SITE];
     NAMED_LOCK = "lock-name" [OBJECT, OFFSET, ("type", Number), ("path", Text)];
+    POINTS = "points" [THREAD, OBJECT, OFFSET, ("target", Number), ("at", Number), SITE];
 }

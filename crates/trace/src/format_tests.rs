@@ -73,6 +73,8 @@ fn actions() -> impl Strategy<Value = Action> {
             location,
             type_index: TypeIndex(index),
         }),
+        (locations(), locations())
+            .prop_map(|(location, target)| Action::Points { location, target }),
         any::<u32>().prop_map(|way| Action::Branch { way }),
         prop::sample::select(Mark::ALL).prop_map(Action::Mark),
     ]

@@ -9,6 +9,8 @@ extern crate alloc;
 pub mod event;
 
 #[cfg(feature = "std")]
+pub mod attributes;
+#[cfg(feature = "std")]
 pub mod binary;
 #[cfg(feature = "std")]
 pub mod decode;

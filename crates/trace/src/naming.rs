@@ -7,6 +7,7 @@
 
 mod locks;
 mod places;
+mod pointers;
 
 use self::places::{Context, Frame, FrameKey};
 use crate::event::{
@@ -94,6 +95,7 @@ pub fn name_with_origins(
         frame_objects: HashMap::new(),
         instances: HashMap::new(),
         locks: BTreeSet::new(),
+        pointers: HashMap::new(),
     };
     naming.thread(0);
     let mut origins = Vec::with_capacity(recording.events.len());
@@ -144,6 +146,8 @@ struct Naming<'a> {
     instances: HashMap<ObjectId, BTreeSet<(u64, TypeIndex)>>,
     /// Places that are locks.
     locks: BTreeSet<Location>,
+    /// What places are known to point to.
+    pointers: HashMap<Location, Location>,
 }
 
 /// What is known about a function.
@@ -178,7 +182,8 @@ impl Naming<'_> {
             Operation::Enter | Operation::Argument => self.typed(raw, thread, site),
             _ => None,
         };
-        let actions = action.into_iter().chain(typed);
+        let points = self.points(raw, action.as_ref());
+        let actions = action.into_iter().chain(typed).chain(points);
         self.trace.events.extend(actions.map(|action| Event {
             thread,
             site,

@@ -189,6 +189,10 @@ impl Builder {
                 location: self.location(fields)?,
                 type_index: self.type_index(fields.number()?)?,
             },
+            form::POINTS => Action::Points {
+                location: self.location(fields)?,
+                target: self.location(fields)?,
+            },
             form::BRANCH => Action::Branch {
                 way: fields.number()?,
             },

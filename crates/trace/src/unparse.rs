@@ -180,6 +180,9 @@ fn action_record(action: &Action) -> (usize, Vec<u64>) {
             let [object, offset] = place(location);
             (form::TYPED, vec![object, offset, type_index.0.into()])
         }
+        Action::Points { location, target } => {
+            (form::POINTS, [place(location), place(target)].concat())
+        }
         Action::Branch { way } => (form::BRANCH, vec![(*way).into()]),
         Action::Mark(mark) => (form::MARK, vec![*mark as u64]),
     }

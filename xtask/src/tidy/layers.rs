@@ -8,7 +8,9 @@ use super::Complaint;
 use crate::repository;
 
 /// Each crate's directory and the crates of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 12] = [
+    ("attributes", &[]),
+    ("raddle", &["attributes"]),
     ("abi", &[]),
     ("trace", &["abi"]),
     ("schedule", &["abi", "trace"]),

@@ -23,6 +23,9 @@ use crate::wording;
 /// Fields, and values that were read, that are named.
 const NAMED: usize = 6;
 
+/// What two units have done that match no pattern, each of which comes before the other.
+const CYCLE: &str = "each of them overlooks what the other one does";
+
 /// A violation with everything that is said about it.
 pub(super) struct Told {
     pub story: Story,
@@ -129,7 +132,7 @@ impl Teller<'_> {
         let names = units.each_ref().map(|unit| short(&unit.function));
         Violation {
             pattern: self.observed.pattern,
-            meaning: self.pattern().map_or("", |row| row.meaning).to_owned(),
+            meaning: self.pattern().map_or(CYCLE, |row| row.meaning).to_owned(),
             set: self.observed.set.clone(),
             fields,
             units: units.to_vec(),
@@ -177,6 +180,9 @@ impl Teller<'_> {
     pub(super) fn field(&self, index: usize) -> String {
         let (set, instance) = (&self.observed.set, self.observed.instance);
         let trace = &self.monitored.trace;
+        if let Some(Some(behind)) = self.observed.behind.get(index) {
+            return fields::owned(&self.map, set, behind);
+        }
         self.location(index).map_or_else(String::new, |location| {
             fields::place(trace, &self.map, set, instance, location)
         })
@@ -291,9 +297,10 @@ pub(crate) fn outcome_in_words(
     set: &str,
     names: &[String; 2],
 ) -> String {
-    let name = |place: &PlaceName| match place.object.is_empty() {
-        true => fields::field(map, set, place.offset),
-        false => place
+    let name = |place: &PlaceName| match (&place.behind, place.object.is_empty()) {
+        (Some(behind), _) => fields::owned(map, set, behind),
+        (None, true) => fields::field(map, set, place.offset),
+        (None, false) => place
             .object
             .strip_prefix("static ")
             .unwrap_or(&place.object)

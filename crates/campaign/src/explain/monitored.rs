@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use object::{Object, ObjectSection};
+use raddle_trace::attributes;
 use raddle_trace::overrides::Overrides;
 use raddle_trace::program_map::{self, ProgramMap, ProgramMapError};
 
@@ -68,28 +69,28 @@ impl Monitored {
     }
 }
 
-/// Reads the map that stands beside an executable, or is in it.
+/// Reads the map that stands beside an executable, or is in it, with what the user and the program
+/// itself say besides.
 pub(crate) fn program_map(
     executable: &Path,
     overrides: &Overrides,
 ) -> Result<ProgramMap, ProgramMapError> {
     let mut path = executable.as_os_str().to_owned();
     path.push(".raddle-map");
-    let map = match (File::open(PathBuf::from(path)), embedded(executable)) {
+    let bytes = std::fs::read(executable).unwrap_or_default();
+    let mut overrides = overrides.clone();
+    attributes::read(&bytes, &mut overrides);
+    let map = match (File::open(PathBuf::from(path)), embedded(&bytes)) {
         (Ok(file), _) => ProgramMap::read(BufReader::new(file))?,
         (Err(_), Some(parts)) => ProgramMap::join(&parts)?,
         (Err(error), None) => return Err(error.into()),
     };
-    Ok(ProgramMap {
-        overrides: overrides.clone(),
-        ..map
-    })
+    Ok(ProgramMap { overrides, ..map })
 }
 
 /// The parts of the map that an executable of C carries.
-fn embedded(executable: &Path) -> Option<Vec<u8>> {
-    let bytes = std::fs::read(executable).ok()?;
-    let file = object::File::parse(&*bytes).ok()?;
+fn embedded(executable: &[u8]) -> Option<Vec<u8>> {
+    let file = object::File::parse(executable).ok()?;
     let section = file.section_by_name(program_map::SECTION)?;
     Some(section.data().ok()?.to_vec())
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use raddle_analysis::monitor::Observed;
 use raddle_analysis::severity::Severity;
-use raddle_trace::event::Trace;
+use raddle_trace::event::{Action, Trace};
 use raddle_trace::finding::{SerialOutcome, Violation};
 use raddle_trace::program_map::ProgramMap;
 use raddle_trace::runner::{Outcome, PlanRequest};
@@ -51,6 +51,7 @@ pub(super) fn show(
     };
     let number = test.course.tally.explored;
     let observed = seen::look_at_try(test, &trace, map, number);
+    show_cycles(test, map, &recorded, &execution, &observed, prediction);
     if find(&observed, &trace, candidate).is_none() {
         return false;
     }
@@ -64,9 +65,11 @@ pub(super) fn show(
     let Some(observed) = find(&monitored.observed, &monitored.trace, candidate) else {
         return false;
     };
+    let candidate_words = || words::real(&candidate.violation, &candidate.trace, map);
     let case = Case {
         map,
-        candidate,
+        is_atomic: candidate.violation.is_atomic,
+        words: &candidate_words,
         request: &recorded,
         execution: &execution,
         monitored: &monitored,
@@ -74,6 +77,56 @@ pub(super) fn show(
     };
     case.report(test, outcome, prediction);
     true
+}
+
+/// Judges what nobody predicted: two units of work, each of which comes before the other, though no
+/// pattern says so (write skew).
+pub(super) fn show_cycles(
+    test: &mut TestRun<'_>,
+    map: &ProgramMap,
+    request: &PlanRequest,
+    execution: &Outcome,
+    observed: &[Observed],
+    prediction: Prediction,
+) {
+    let is_cycle = |observed: &&Observed| observed.pattern == 0 && !observed.accesses.is_empty();
+    if test.session.options.prediction.is_none() || !observed.iter().any(|one| is_cycle(&one)) {
+        return;
+    }
+    let Some(recording) = &execution.recording else {
+        return;
+    };
+    let Some(monitored) = test.explainer().monitored(recording) else {
+        return;
+    };
+    let number = test.course.tally.explored;
+    for observed in monitored.observed.iter().filter(is_cycle) {
+        let kind = kind_of(observed, &monitored.trace);
+        if !test.course.hunt.cycles.insert(kind) {
+            continue;
+        }
+        let trace = &monitored.trace;
+        let is_atomic = observed.accesses.iter().all(|at| {
+            let action = &trace.events[*at as usize].action;
+            matches!(action, Action::Access { access, .. } if access.is_atomic())
+        });
+        let case = Case {
+            map,
+            is_atomic,
+            words: &|| words::observed(observed, trace, number),
+            request,
+            execution,
+            monitored: &monitored,
+            observed,
+        };
+        case.report(test, execution, prediction);
+    }
+}
+
+fn kind_of(observed: &Observed, trace: &Trace) -> Kind {
+    let mut keys = functions(observed, trace);
+    keys.sort_unstable();
+    (observed.set.clone(), keys)
 }
 
 /// The violation as the monitor sees it: the same pattern, on a set of the same type, between the
@@ -99,7 +152,10 @@ fn functions(observed: &Observed, trace: &Trace) -> Vec<u64> {
 /// A violation that happened.
 struct Case<'a> {
     map: &'a ProgramMap,
-    candidate: &'a Candidate,
+    /// Whether every access is atomic: then it may be meant so.
+    is_atomic: bool,
+    /// What is noted if nothing follows from it.
+    words: &'a dyn Fn() -> String,
     request: &'a PlanRequest,
     execution: &'a Outcome,
     monitored: &'a Monitored,
@@ -132,26 +188,20 @@ impl Case<'_> {
             // prediction: types that hand over from one function to another do the same.
             return;
         }
-        let is_atomic = self.candidate.violation.is_atomic && !prediction.is_strict;
+        let is_atomic = self.is_atomic && !prediction.is_strict;
         if judgement.severity == Severity::Unserializable && !is_atomic {
             return self.finding(test, judgement);
         }
         test.course.hunt.harmless += 1;
-        let note = words::real(&self.candidate.violation, &self.candidate.trace, map);
+        let note = (self.words)();
         let names = self.names();
         let why = words::why_harmless(judgement.severity, is_atomic, &names);
         test.session.detail(test.target, format!("{note}; {why}"));
     }
 
     fn finding(&self, test: &mut TestRun<'_>, judgement: Judgement) {
-        let mut keys = functions(self.observed, &self.monitored.trace);
-        keys.sort_unstable();
-        if !test
-            .course
-            .hunt
-            .told
-            .insert((self.observed.set.clone(), keys))
-        {
+        let kind = kind_of(self.observed, &self.monitored.trace);
+        if !test.course.hunt.told.insert(kind) {
             return;
         }
         let seed = self.request.seed;

@@ -209,7 +209,10 @@ fn step(
 /// The field that is touched, without the insides of wrappers.
 fn place(violation: &Violation, access: &Access, trace: &Trace, map: &ProgramMap) -> String {
     let (set, instance) = (&violation.set, violation.instance);
-    quoted(&fields::place(trace, map, set, instance, access.place))
+    quoted(&match &access.behind {
+        Some(behind) => fields::owned(map, set, behind),
+        None => fields::place(trace, map, set, instance, access.place),
+    })
 }
 
 /// The line of the access, if it stands in the file of the function that is being executed.
