@@ -13,6 +13,7 @@ use crate::offsets;
 use crate::oracles::{deadlock, panic, race, stacks};
 use crate::orders;
 use crate::record;
+use crate::rseq;
 use crate::shared::shared;
 use crate::snapshot;
 use crate::syscalls;
@@ -135,6 +136,7 @@ pub fn run_program(main: usize, argc: i32, argv: usize, envp: usize) -> ! {
     let asked = Carrier::from_number(control.carrier.load(Ordering::Relaxed));
     let chosen = carrier::choose(asked);
     control.carrier.store(chosen as u32, Ordering::Relaxed);
+    rseq::give_up();
     for _ in 0..FIRST_DONORS {
         donor::create();
     }

@@ -45,6 +45,7 @@ pub mod orders;
 pub mod own;
 pub mod posix_timers;
 pub mod record;
+pub mod rseq;
 pub mod scheduler;
 pub mod select;
 pub mod shared;
