@@ -6,6 +6,7 @@
 
 mod build;
 mod cell;
+mod generate;
 mod manifest;
 mod page;
 mod predict;
@@ -21,6 +22,7 @@ use clap::Args;
 
 use crate::counts::Counts;
 use crate::evaluate::build::Program;
+pub use crate::evaluate::generate::{Generate, check as check_generate, generate};
 use crate::evaluate::manifest::Subject;
 pub use crate::evaluate::predict::{Predict, predict};
 use crate::{repository, setup, shell};

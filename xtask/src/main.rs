@@ -99,6 +99,8 @@ enum Evaluation {
     Search(evaluate::Search),
     /// What prediction finds in the subjects of its paper, beside what that is compared with.
     Predict(evaluate::Predict),
+    /// How soon `generate` finds the bugs of the classes of its paper, beside other guidances.
+    Generate(evaluate::Generate),
     /// Only whether each bug is found, and nothing in the correct twins; a part of `test`.
     Check {
         /// All of them.
@@ -126,6 +128,9 @@ fn main() -> ExitCode {
         Task::Evaluate {
             what: Evaluation::Predict(predict),
         } => evaluate::predict(&predict),
+        Task::Evaluate {
+            what: Evaluation::Generate(generate),
+        } => evaluate::generate(&generate),
         Task::Evaluate {
             what: Evaluation::Check { full },
         } => evaluate::check_alone(full),

@@ -24,6 +24,15 @@ pub enum Message {
     Violation(ViolationMessage),
     /// What prediction came to in one test.
     Prediction(PredictionMessage),
+    /// A failing test that was written.
+    Generated {
+        /// What it is.
+        kind: String,
+        /// One sentence.
+        text: String,
+    },
+    /// A search that was only measured.
+    Trial(Box<TrialMessage>),
     /// What came of one test.
     Test(TestMessage),
     /// The end.
@@ -31,6 +40,31 @@ pub enum Message {
     /// Anything else.
     #[serde(other)]
     Other,
+}
+
+/// A search that was only measured.
+#[derive(Debug, Deserialize)]
+pub struct TrialMessage {
+    /// Kind of what it found, if anything.
+    pub kind: Option<String>,
+    /// One sentence about that.
+    pub text: String,
+    /// Tests until then, or all.
+    pub tests: u64,
+    /// Seconds until then, or all.
+    pub seconds: f64,
+    /// Pairs of methods.
+    pub pairs: usize,
+    /// Seconds spent selecting pairs and writing tests.
+    pub generating: f64,
+    /// Seconds spent running tests.
+    pub running: f64,
+    /// Seconds spent counting what was covered.
+    pub counting: f64,
+    /// Seconds spent comparing with what calls come to one after the other.
+    pub judging: f64,
+    /// Seconds, and the pairs covered until then.
+    pub over_time: Vec<(f64, usize)>,
 }
 
 /// What came of one test.

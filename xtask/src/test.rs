@@ -43,6 +43,9 @@ pub fn run(full: bool) -> Result<()> {
                 "programs with known bugs and their correct twins",
                 |counts| evaluate::check(counts, &tool, full),
             );
+            counts.steps("generated tests for types with known bugs", |counts| {
+                evaluate::check_generate(counts, &tool, full)
+            });
             counts.steps("known bugs of published crates", |counts| {
                 bugs::check(counts, &tool, full)
             });

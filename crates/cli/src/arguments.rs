@@ -153,6 +153,9 @@ pub(crate) struct GenerateCommand {
     /// Do not call these operations
     #[arg(long, value_name = "NAME")]
     pub skip: Vec<String>,
+    /// Search so many times, each with a seed of its own, and only say when each found something
+    #[arg(long, value_name = "N", hide = true)]
+    pub trials: Option<u64>,
     #[command(flatten)]
     pub run: RunOptions,
     #[command(flatten)]

@@ -42,12 +42,26 @@ pub struct Maker<'a> {
     /// What is known about types.
     pub library: &'a Library,
     depth: usize,
+    /// The type under test, of which another object is there to be passed.
+    own: Option<&'a Type>,
 }
 
 impl<'a> Maker<'a> {
     /// With what is known about types.
     pub const fn new(library: &'a Library) -> Self {
-        Self { library, depth: 0 }
+        Self {
+            library,
+            depth: 0,
+            own: None,
+        }
+    }
+
+    /// The same for calls on an object of this type, which another one of it can be given to.
+    pub const fn beside(self, own: &'a Type) -> Self {
+        Self {
+            own: Some(own),
+            ..self
+        }
     }
 
     /// The same for what lies one deeper.
@@ -65,6 +79,9 @@ impl<'a> Maker<'a> {
 
     /// How a value of this type is made; `hint` is the name of the argument.
     pub fn value(self, one: &Type, hint: &str) -> Result<Recipe, Refusal> {
+        if let Some(other) = self.other(one) {
+            return Ok(Recipe::Fixed(other.to_owned()));
+        }
         if self.depth > DEEPEST {
             return Err(format!("`{}` goes too deep", one.short()));
         }
@@ -98,6 +115,22 @@ impl<'a> Maker<'a> {
             Type::FunctionPointer => Err("function pointers are not made".to_owned()),
             Type::RawPointer => Err("raw pointers are not made".to_owned()),
             other => Err(format!("`{}` is not made", other.short())),
+        }
+    }
+
+    /// The other object of the type under test, if that is what is asked for: only objects that
+    /// threads share make calls meet.
+    fn other(self, one: &Type) -> Option<&'static str> {
+        let own = self.own.filter(|_| self.depth == 0)?;
+        match one {
+            Type::Reference {
+                mutable: false,
+                target,
+            } if **target == *own => Some("(&**{other})"),
+            _ if one.std_name() == Some("Arc") && one.arguments().first() == Some(own) => {
+                Some("{other}.clone()")
+            }
+            _ => None,
         }
     }
 

@@ -21,6 +21,8 @@ const SHORT: u32 = 5;
 const BYTES: u64 = 6;
 /// Bytes take so many values: more would only be more names for the same.
 const VALUES: u64 = 12;
+/// Of two objects the second gets one of so many calls, if they take no other.
+const SECOND_OBJECT: u64 = 4;
 /// Most calls that look at the object when threads have ended.
 const AFTER: usize = 8;
 
@@ -103,31 +105,36 @@ impl Composer<'_> {
     /// Calls that show what the object has become.
     fn after(&self) -> Vec<Call> {
         let methods = self.program.methods.iter().filter(|(_, method)| {
-            let calibration = method.calibration;
-            let is_quiet = !calibration.blocks && !calibration.panics && !calibration.is_random;
-            is_quiet && !method.has_arguments && !method.name.contains('.')
+            method.is_quiet() && !method.has_arguments && !method.name.contains('.')
         });
         let mut methods: Vec<_> = methods.collect();
         // What only looks comes before what takes things out.
         methods.sort_by_key(|(_, method)| method.changes());
-        let calls = methods.into_iter().take(AFTER).map(|(number, _)| Call {
-            operation: *number,
-            bytes: Vec::new(),
+        // Of two objects both are looked at.
+        let objects: &[&[u8]] = match self.program.is_paired {
+            true => &[&[], &[1]],
+            false => &[&[]],
+        };
+        let calls = methods.into_iter().take(AFTER).flat_map(|(number, _)| {
+            objects.iter().map(|bytes| Call {
+                operation: *number,
+                bytes: bytes.to_vec(),
+            })
         });
         calls.collect()
     }
 
     /// A call with arguments by chance.
     pub fn call(&self, operation: u16, rng: &mut Rng) -> Call {
-        let takes = self
-            .program
-            .methods
-            .get(&operation)
-            .is_some_and(|one| one.has_arguments);
-        Call {
-            operation,
-            bytes: if takes { bytes(rng) } else { Vec::new() },
+        let method = self.program.methods.get(&operation);
+        let takes = method.is_some_and(|one| one.has_arguments);
+        let mut bytes = if takes { bytes(rng) } else { Vec::new() };
+        if self.program.is_paired {
+            let takes_other = method.is_some_and(|one| one.takes_other);
+            let of = if takes_other { 2 } else { SECOND_OBJECT };
+            bytes.insert(0, u8::from(rng.below(of) == 0));
         }
+        Call { operation, bytes }
     }
 }
 
@@ -151,6 +158,7 @@ mod tests {
             weakness,
             calibration: Default::default(),
             has_arguments: name == "push",
+            takes_other: name == "pop",
             may_hold: false,
             may_panic: false,
         };
@@ -162,6 +170,7 @@ mod tests {
         Program {
             methods: BTreeMap::from(methods),
             constructors: vec![0],
+            is_paired: false,
         }
     }
 
@@ -184,6 +193,28 @@ mod tests {
         assert!(plain.prefix.is_empty());
         assert!((1..=5).contains(&prepared.prefix.len()));
         assert!(prepared.prefix.iter().all(|call| call.operation != 0));
+        // Two objects need a byte that says which is meant.
+        assert!(plain.threads[0].iter().any(|call| call.bytes.is_empty()));
+        let paired = Program {
+            is_paired: true,
+            ..program.clone()
+        };
+        let on_two = Composer {
+            program: &paired,
+            ..composer
+        };
+        let [both, _] = on_two.tests((1, 2), 1, &mut rng);
+        assert!(
+            both.threads
+                .iter()
+                .flatten()
+                .all(|call| !call.bytes.is_empty())
+        );
+        assert_eq!(both.after.len(), 2 * plain.after.len());
+        let composer = Composer {
+            program: &program,
+            ..on_two
+        };
         let [long, _] = composer.tests((1, 2), 6, &mut rng);
         assert_eq!(long.threads[0].len(), 5);
     }

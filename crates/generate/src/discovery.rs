@@ -20,6 +20,8 @@ pub struct Discovery {
     /// The objects of a test, as Rust code writes their types: the type itself, or all that its
     /// constructor makes.
     pub parts: Vec<String>,
+    /// Whether there are two objects of the type, because some methods are given another one.
+    pub is_paired: bool,
     /// How they are made, the simplest first.
     pub constructors: Vec<Constructor>,
     /// What can be called.
@@ -64,12 +66,17 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
     found.truncate(CONSTRUCTORS);
     let written = library.written(&subject).ok_or_else(none)?;
     let types: Option<Vec<_>> = parts.iter().map(|part| library.written(part)).collect();
-    let types = types.ok_or_else(none)?;
+    let mut types = types.ok_or_else(none)?;
+    let is_alone = parts.len() == 1;
     let (mut operations, mut refused) = (Vec::new(), Vec::new());
     for (index, part) in parts.iter().enumerate() {
         if parts[..index].contains(part) {
             continue;
         }
+        let maker = match is_alone {
+            true => maker.beside(&subject),
+            false => maker,
+        };
         let found = methods(maker, part, index);
         operations.extend(found.operations);
         refused.extend(found.refused);
@@ -77,7 +84,12 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
     if operations.is_empty() {
         return Err(DiscoveryError::NoMethods(subject.short()));
     }
+    let is_paired = operations.iter().any(Operation::takes_other);
+    if is_paired {
+        types.push(types[0].clone());
+    }
     Ok(Discovery {
+        is_paired,
         subject,
         written,
         parts: types,

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::discovery::Discovery;
-use crate::recipe::Names;
+use crate::recipe::{Names, Snippet};
 
 /// The part that is the same for all types.
 const PRELUDE: &str = include_str!("../template/prelude.rs");
@@ -139,9 +139,14 @@ impl<'a> Harness<'a> {
         }
         for index in self.operations() {
             let operation = &discovery.operations[index];
+            let objects = match discovery.is_paired {
+                true => "let (o, other) = if u.flag() { (&o.1, &o.0) } else { (&o.0, &o.1) };"
+                    .to_owned(),
+                false => format!("let o = &o.{};", operation.part),
+            };
             let line = format!(
-                "fn op_{index}(o: &'static Parts, u: &mut Source<'_>, keep: &mut Keep) -> String {{ let o = &o.{}; {} }} // {}",
-                operation.part, operation.body, operation.name
+                "fn op_{index}(o: &'static Parts, u: &mut Source<'_>, keep: &mut Keep) -> String {{ {objects} {} }} // {}",
+                operation.body, operation.name
             );
             lines.push((line, Some(Subject::Operation(index))));
         }
@@ -180,9 +185,19 @@ impl<'a> Harness<'a> {
                 parts.join(", ")
             }
         };
+        let Snippet {
+            statements,
+            expression,
+        } = snippet;
+        let label = &constructor.label;
+        if self.discovery.is_paired {
+            let one = format!("{{ {statements}let made = {expression}; {parts} }}");
+            return format!(
+                "fn make_{index}(u: &mut Source<'_>) -> Parts {{ let one = {one}; let other = {one}; Parts(one, other) }} // {label}"
+            );
+        }
         format!(
-            "fn make_{index}(u: &mut Source<'_>) -> Parts {{ {}let made = {}; Parts({parts}) }} // {}",
-            snippet.statements, snippet.expression, constructor.label
+            "fn make_{index}(u: &mut Source<'_>) -> Parts {{ {statements}let made = {expression}; Parts({parts}) }} // {label}"
         )
     }
 

@@ -79,8 +79,7 @@ impl Judge<'_> {
             if !seen.insert(signature(&history)) {
                 continue;
             }
-            let feasible =
-                *feasible.get_or_insert_with(|| self.run_orders(test, &mut orders).is_feasible);
+            let feasible = *feasible.get_or_insert_with(|| self.is_feasible(test, &mut orders));
             // An execution is also broken off if all that could follow is known, or if it is long.
             let is_blocked = outcome.findings.iter().any(|finding| {
                 let is_kind = matches!(finding.kind, Kind::Deadlock | Kind::Livelock);
@@ -325,8 +324,20 @@ impl Judge<'_> {
         }
     }
 
-    /// Runs all orders of a test, or some if they are too many.
-    fn run_orders(&self, test: &TestCase, orders: &mut Orders<'_>) -> OrdersRun {
+    /// Whether some order of a test comes to its end. Most often the first one does.
+    fn is_feasible(&self, test: &TestCase, orders: &mut Orders<'_>) -> bool {
+        let serial = self.serial_orders(test);
+        orders.run(&serial[..1]);
+        if orders.history(&serial[0]).is_some() {
+            return true;
+        }
+        orders.run(&serial);
+        serial.iter().any(|order| orders.history(order).is_some())
+            || self.run_orders(test, orders).ended > 0
+    }
+
+    /// Thread after thread, in both directions.
+    fn serial_orders(&self, test: &TestCase) -> Vec<Vec<u8>> {
         let steps = self.program.most_steps(test);
         let serial = |threads: &mut dyn Iterator<Item = usize>| -> Vec<u8> {
             threads
@@ -334,19 +345,20 @@ impl Judge<'_> {
                 .collect()
         };
         let threads = 0..steps.len();
+        vec![serial(&mut threads.clone()), serial(&mut threads.rev())]
+    }
+
+    /// Runs all orders of a test, or some if they are too many.
+    fn run_orders(&self, test: &TestCase, orders: &mut Orders<'_>) -> OrdersRun {
+        let steps = self.program.most_steps(test);
         let (all, are_all) = match all_orders(&steps, ORDERS) {
             Some(all) => (all, true),
-            None => {
-                let some = [serial(&mut threads.clone()), serial(&mut threads.rev())];
-                (some.into(), false)
-            }
+            None => (self.serial_orders(test), false),
         };
         orders.run(&all);
         let ended = all.iter().filter(|order| orders.history(order).is_some());
-        let ended = ended.count();
         OrdersRun {
-            ended,
-            is_feasible: ended > 0,
+            ended: ended.count(),
             are_all: are_all && orders.left > 0,
         }
     }
@@ -370,8 +382,6 @@ impl Judge<'_> {
 struct OrdersRun {
     /// How many came to their end.
     ended: usize,
-    /// Whether one did.
-    is_feasible: bool,
     /// Whether there are no others.
     are_all: bool,
 }

@@ -24,6 +24,7 @@ fn program() -> Program {
         weakness,
         calibration: Default::default(),
         has_arguments: false,
+        takes_other: false,
         may_hold,
         may_panic: false,
     };
@@ -34,6 +35,7 @@ fn program() -> Program {
             (BREAK, method("break", Weakness::None, false)),
         ]),
         constructors: vec![0],
+        is_paired: false,
     }
 }
 

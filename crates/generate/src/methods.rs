@@ -62,6 +62,13 @@ pub struct Operation {
     pub is_shown: bool,
 }
 
+impl Operation {
+    /// Whether it is given another object of the type under test.
+    pub fn takes_other(&self) -> bool {
+        self.body.contains("(&**other)") || self.body.contains("other.clone()")
+    }
+}
+
 /// One call of an operation. A second one is made on what the first returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -404,6 +411,9 @@ fn turbofish(method: &Method<'_>) -> String {
 pub(crate) fn code_on(call: &Recipe, object: &str, names: &mut Names) -> Snippet {
     let mut snippet = call.code(names);
     snippet.expression = snippet.expression.replace("{o}", object);
+    for text in [&mut snippet.expression, &mut snippet.statements] {
+        *text = text.replace("{other}", "other");
+    }
     snippet
 }
 

@@ -211,8 +211,20 @@ impl Printer<'_> {
 
     fn print_objects(&self, test: &TestCase, text: &mut String) {
         let constructor = &self.discovery.constructors[usize::from(test.constructor)];
-        let value = constructor.recipe.literal(&mut Bytes::new(&test.bytes));
+        let mut bytes = Bytes::new(&test.bytes);
         let objects = self.objects();
+        if self.discovery.is_paired {
+            for object in &objects {
+                let value = constructor.recipe.literal(&mut bytes);
+                let value = match constructor.in_arc {
+                    true => value,
+                    false => format!("std::sync::Arc::new({value})"),
+                };
+                let _ = writeln!(text, "    let {object} = {value};");
+            }
+            return;
+        }
+        let value = constructor.recipe.literal(&mut bytes);
         match objects.as_slice() {
             [object] if constructor.in_arc => {
                 let _ = writeln!(text, "    let {object} = {value};");
@@ -231,11 +243,18 @@ impl Printer<'_> {
 
     fn print_call(&self, call: &Call, indent: &str, compares: bool, text: &mut String) {
         let operation = &self.discovery.operations[usize::from(call.operation)];
-        let object = &self.objects()[operation.part];
+        let objects = self.objects();
         let is_compared = compares && self.is_compared(call);
         let has_notes = is_compared && notes(operation) == Notes::Printable;
         let mut bytes = Bytes::new(&call.bytes).noting(has_notes);
-        let first = on_object(&operation.steps[0].call, object, &mut bytes);
+        let (object, other) = match self.discovery.is_paired && bytes.flag() {
+            true => (&objects[1], &objects[0]),
+            false => (
+                &objects[operation.part],
+                objects.last().unwrap_or(&objects[0]),
+            ),
+        };
+        let first = on_object(&operation.steps[0].call, object, other, &mut bytes);
         let line = match operation.steps.get(1) {
             Some(second) => {
                 let second = second_call(operation, &second.call, &mut bytes);
@@ -312,9 +331,14 @@ fn second_call(operation: &Operation, call: &Recipe, bytes: &mut Bytes<'_>) -> S
 }
 
 /// A call on an object in an `Arc`.
-fn on_object(call: &Recipe, object: &str, bytes: &mut Bytes<'_>) -> String {
+fn on_object(call: &Recipe, object: &str, other: &str, bytes: &mut Bytes<'_>) -> String {
     let text = call.literal(bytes);
-    text.replace("(&**{o}).", &format!("{object}."))
+    text.replace("(&**{other})", &format!("&*{other}"))
+        .replace(
+            "{other}.clone()",
+            &format!("std::sync::Arc::clone(&{other})"),
+        )
+        .replace("(&**{o}).", &format!("{object}."))
         .replace("(&**{o})", &format!("&*{object}"))
         .replace("(&mut &**{o})", &format!("&mut &*{object}"))
         .replace("(&&**{o})", &format!("&&*{object}"))

@@ -68,6 +68,8 @@ pub struct Calibration {
     pub blocks: bool,
     /// It panicked.
     pub panics: bool,
+    /// Whether it was called or not made no difference to any method.
+    pub is_pure: bool,
 }
 
 /// One operation of the program.
@@ -83,6 +85,8 @@ pub struct Method {
     pub calibration: Calibration,
     /// Whether it takes arguments.
     pub has_arguments: bool,
+    /// Whether it is given another object of the type under test.
+    pub takes_other: bool,
     /// Whether what it returns may be held, and used later.
     pub may_hold: bool,
     /// Whether panics are a part of what it promises.
@@ -102,6 +106,7 @@ impl Method {
             },
             calibration: Calibration::default(),
             has_arguments,
+            takes_other: operation.takes_other(),
             may_hold: operation.steps.len() > 1 || operation.class.is_held(),
             may_panic: operation.may_panic,
         }
@@ -109,7 +114,13 @@ impl Method {
 
     /// Whether it may change the object.
     pub fn changes(&self) -> bool {
-        self.weakness != Weakness::Observer
+        self.weakness != Weakness::Observer && !self.calibration.is_pure
+    }
+
+    /// Whether it returns, and the same in the same state.
+    pub fn is_quiet(&self) -> bool {
+        let calibration = self.calibration;
+        !calibration.blocks && !calibration.panics && !calibration.is_random
     }
 }
 
@@ -148,6 +159,8 @@ pub struct Program {
     pub methods: BTreeMap<u16, Method>,
     /// Numbers of constructors.
     pub constructors: Vec<u8>,
+    /// Whether there are two objects of the type; the first byte of a call says on which it is made.
+    pub is_paired: bool,
 }
 
 impl Program {
@@ -163,6 +176,7 @@ impl Program {
             constructors: constructors
                 .filter_map(|index| u8::try_from(index).ok())
                 .collect(),
+            is_paired: discovery.is_paired,
         }
     }
 

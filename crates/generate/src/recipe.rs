@@ -395,7 +395,8 @@ impl<'a> Bytes<'a> {
         self.next() % SMALL
     }
 
-    fn flag(&mut self) -> bool {
+    /// The next one, as a truth.
+    pub(crate) fn flag(&mut self) -> bool {
         self.next() & 1 == 1
     }
 }

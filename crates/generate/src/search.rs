@@ -80,8 +80,21 @@ pub struct Report {
     pub over_time: Vec<(f64, usize)>,
     /// What only weak methods show, each sentence once.
     pub notes: BTreeSet<String>,
-    /// Time spent running tests, and judging them.
-    pub spent: (Duration, Duration),
+    /// Where the time went.
+    pub spent: Spent,
+}
+
+/// Where the time of a search went.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    /// Selecting pairs and writing tests.
+    pub generating: Duration,
+    /// Running tests.
+    pub running: Duration,
+    /// Counting what was covered.
+    pub counting: Duration,
+    /// Comparing with what calls come to one after the other.
+    pub judging: Duration,
 }
 
 /// A search, which goes on where it was left.
@@ -140,11 +153,14 @@ impl<'a> Search<'a> {
             threads: self.settings.threads,
         };
         loop {
+            let begun = Instant::now();
             let Some(pair) = self.selection.next(&self.report.coverage, &mut self.rng) else {
                 return Ok(before);
             };
             let tried = self.report.coverage.select(pair);
-            for test in composer.tests(pair, tried, &mut self.rng) {
+            let tests = composer.tests(pair, tried, &mut self.rng);
+            self.report.spent.generating += begun.elapsed();
+            for test in tests {
                 let is_over = Instant::now() >= self.settings.deadline || is_stopped();
                 if is_over || self.concurrent() >= enough {
                     return Ok(before);
@@ -168,14 +184,16 @@ impl<'a> Search<'a> {
         let seed = mix(self.settings.seed ^ report.tally.tests);
         let begun = Instant::now();
         let outcome = run(&test, self.settings, seed, runner)?;
+        report.spent.running += begun.elapsed();
+        let begun = Instant::now();
         count(&test, &outcome, report, self.start.elapsed());
-        report.spent.0 += begun.elapsed();
+        report.spent.counting += begun.elapsed();
         let begun = Instant::now();
         let judge = Judge {
             program: self.program,
         };
         let judgement = judge.judge(&test, &outcome, runner);
-        report.spent.1 += begun.elapsed();
+        report.spent.judging += begun.elapsed();
         report.tally.invalid += u64::from(judgement.is_invalid);
         report.notes.extend(judgement.notes);
         for failure in judgement.failures {
@@ -196,8 +214,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Schedules under which a smaller test has to fail.
-const SHRINKING: u64 = 4;
+/// Schedules under which a smaller test may fail, in those of the search, and the least of them.
+const SHRINKING: (u64, u64) = (4, 200);
 /// Smaller tests that are tried.
 const TRIES: usize = 300;
 /// Most time that this takes.
@@ -226,7 +244,10 @@ pub fn shrink_violation(
     runner: &mut dyn Runner,
 ) -> Result<Shrunk, RunnerError> {
     let more = Settings {
-        schedules: settings.schedules.saturating_mul(SHRINKING),
+        schedules: settings
+            .schedules
+            .saturating_mul(SHRINKING.0)
+            .max(SHRINKING.1),
         ..settings.clone()
     };
     let start = Instant::now();

@@ -119,9 +119,13 @@ fn by_path(library: &Library, path: &syn::Path, is_outer: bool) -> Result<Type, 
             match argument {
                 syn::GenericArgument::Type(one) => arguments.push(convert(library, one, false)?),
                 syn::GenericArgument::Const(syn::Expr::Lit(literal)) => {
-                    if let syn::Lit::Int(number) = &literal.lit {
-                        arguments.push(Type::Const(number.base10_digits().to_owned()));
-                    }
+                    arguments.extend(match &literal.lit {
+                        syn::Lit::Int(number) => {
+                            Some(Type::Const(number.base10_digits().to_owned()))
+                        }
+                        syn::Lit::Bool(truth) => Some(Type::Const(truth.value.to_string())),
+                        _ => None,
+                    });
                 }
                 _ => {}
             }

@@ -61,7 +61,12 @@ fn shown(library: &Library, name: &str) -> String {
 fn every_shape_is_known() {
     let directory = described();
     let library = Library::open(directory.path().to_owned());
-    for name in ["Receivers", "Arguments<u32, String>", "Results"] {
+    for name in [
+        "Receivers",
+        "Arguments<u32, String>",
+        "Results",
+        "Pot<true>",
+    ] {
         let text = shown(&library, &format!("zoo::{name}"));
         let snapshot = name.split('<').next().unwrap_or(name).to_lowercase();
         insta::assert_snapshot!(snapshot, text);
@@ -163,6 +168,12 @@ fn tests_are_written_as_people_write_them() {
             &library,
             "zoo::Receivers",
             [&["in_arc", "by_arc"], &["Read::read", "later"]],
+            false,
+        ),
+        printed(
+            &library,
+            "zoo::Pot<true>",
+            [&["pour", "level"], &["share"]],
             false,
         ),
     ];

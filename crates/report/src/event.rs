@@ -1,6 +1,6 @@
 //! What there is to show.
 
-use crate::generated::{GeneratedTest, Operation, PairCoverage};
+use crate::generated::{GeneratedTest, Operation, PairCoverage, Trial};
 use raddle_trace::finding::Finding;
 use raddle_trace::results::{Note, Predicted, Progress, SeenViolation, TestResult, Totals};
 
@@ -36,6 +36,8 @@ pub enum Event {
     Generated(Box<GeneratedTest>),
     /// What the tests of `generate` covered.
     Coverage(Box<PairCoverage>),
+    /// One of several searches of `generate` that are only measured.
+    Trial(Box<Trial>),
     /// A replay ended.
     Replay(Box<Replay>),
     /// One answer of `doctor`.

@@ -52,10 +52,9 @@ pub struct PairCoverage {
     pub invalid: u64,
     /// Executions of these tests.
     pub executions: u64,
-    /// Seconds spent running tests.
-    pub running: f64,
-    /// Seconds spent comparing with what calls come to one after the other.
-    pub judging: f64,
+    /// Where the time went.
+    #[serde(flatten)]
+    pub spent: Spent,
     /// Seconds, and the pairs covered until then, each time they became more.
     pub over_time: Vec<(f64, usize)>,
 }
@@ -71,4 +70,41 @@ pub struct PairCell {
     pub tried: u32,
     /// How often it ran at the same time: a mean over the executions of a test, added up.
     pub covered: f64,
+}
+
+/// Where the time of a search went, in seconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Spent {
+    /// Selecting pairs and writing tests.
+    pub generating: f64,
+    /// Running tests.
+    pub running: f64,
+    /// Counting what was covered.
+    pub counting: f64,
+    /// Comparing with what calls come to one after the other.
+    pub judging: f64,
+}
+
+/// One of several searches that are only measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Trial {
+    /// Its seed.
+    pub seed: u64,
+    /// Kind of what it found; nothing if it found nothing.
+    pub kind: Option<&'static str>,
+    /// One sentence about that.
+    pub text: String,
+    /// Tests until then, or all.
+    pub tests: u64,
+    /// Seconds until then, or all.
+    pub seconds: f64,
+    /// Executions.
+    pub executions: u64,
+    /// Pairs of methods.
+    pub pairs: usize,
+    /// Where the time went.
+    #[serde(flatten)]
+    pub spent: Spent,
+    /// Seconds, and the pairs covered until then, each time they became more.
+    pub over_time: Vec<(f64, usize)>,
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     Check, Event, GeneratedTest, ListedTest, Note, Operation, PairCoverage, Replay, Reporter,
-    Summary, TestResult,
+    Summary, TestResult, Trial,
 };
 
 /// Version of the lines, named by the first of them.
@@ -100,6 +100,7 @@ enum Line<'a> {
     Operation(&'a Operation),
     Generated(&'a GeneratedTest),
     Coverage(&'a PairCoverage),
+    Trial(&'a Trial),
     Replay {
         id: &'a str,
         runs: u64,
@@ -261,6 +262,7 @@ impl<'a> Line<'a> {
             Event::Operation(operation) => Self::Operation(operation),
             Event::Generated(test) => Self::Generated(test),
             Event::Coverage(coverage) => Self::Coverage(coverage),
+            Event::Trial(trial) => Self::Trial(trial),
             Event::Replay(replay) => Self::replay(replay),
             Event::Check(Check { name, result, text }) => Self::Check {
                 name,

@@ -16,7 +16,7 @@ mod style;
 mod terminal;
 
 pub use event::{Check, CheckResult, Event, ListedTest, Replay, Summary};
-pub use generated::{GeneratedTest, Operation, PairCell, PairCoverage};
+pub use generated::{GeneratedTest, Operation, PairCell, PairCoverage, Spent, Trial};
 pub use json::Json;
 pub use raddle_trace::results::{Note, Progress, TestResult, Verdict};
 pub use reporter::Reporter;

@@ -198,6 +198,10 @@ impl<O: Write, E: Write> Reporter for Terminal<O, E> {
                 let text = generated::coverage(coverage, &self.styles);
                 self.print(&text)
             }
+            Event::Trial(trial) => {
+                let text = generated::trial(trial);
+                self.print(&text)
+            }
             Event::Replay(replay) => self.replay(replay),
             Event::Check(check) => self.check(check),
             Event::Summary(summary) => {

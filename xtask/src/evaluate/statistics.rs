@@ -16,12 +16,32 @@ pub struct Mean {
     pub searches: usize,
 }
 
-/// The mean of a cell; the interval is the bootstrap's, by percentiles.
+/// The mean of a cell with its interval.
 pub fn mean(cell: &Cell) -> Mean {
     let values = cell.schedules.iter();
     let values: Vec<f64> = values
         .map(|found| found.unwrap_or(cell.cap) as f64)
         .collect();
+    let Interval { mean, low, high } = interval(&values);
+    Mean {
+        mean,
+        low,
+        high,
+        found: cell.schedules.iter().flatten().count(),
+        searches: cell.schedules.len(),
+    }
+}
+
+/// A mean with its 95 % interval.
+#[derive(Clone, Copy, Debug)]
+pub struct Interval {
+    pub mean: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// The mean of some values; the interval is the bootstrap's, by percentiles.
+pub fn interval(values: &[f64]) -> Interval {
     let count = values.len().max(1);
     let mut state = 1_u64;
     let mut draw = || {
@@ -34,12 +54,10 @@ pub fn mean(cell: &Cell) -> Mean {
         .map(|_| (0..count).filter_map(|_| values.get(draw())).sum::<f64>() / count as f64)
         .collect();
     means.sort_by(f64::total_cmp);
-    Mean {
+    Interval {
         mean: values.iter().sum::<f64>() / count as f64,
         low: means[RESAMPLES / 40],
         high: means[RESAMPLES - 1 - RESAMPLES / 40],
-        found: cell.schedules.iter().flatten().count(),
-        searches: cell.schedules.len(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `cargo raddle generate`: concurrent tests for a type, from its name alone.
 
 mod confirm;
+mod trials;
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -12,8 +13,8 @@ use raddle_generate::harness::{Harness, HarnessError, Subject};
 use raddle_generate::library::Library;
 use raddle_generate::print::{Printer, is_about_results};
 use raddle_generate::program::Program;
-use raddle_generate::search::{Report, Search, Settings, Violation, shrink_violation};
-use raddle_report::{Event, GeneratedTest, Note, Operation, PairCell, PairCoverage};
+use raddle_generate::search::{self, Report, Search, Settings, Violation, shrink_violation};
+use raddle_report::{Event, GeneratedTest, Note, Operation, PairCell, PairCoverage, Spent};
 use raddle_trace::runner::{Runner, RunnerError};
 
 use crate::arguments::GenerateCommand;
@@ -317,6 +318,16 @@ fn generate(
         let sentence = "no method is left that a test could call";
         return Err(Failure::new(Exit::NothingToTest, sentence));
     }
+    if let Some(count) = command.trials {
+        let trials = trials::Trials {
+            target,
+            program: &program,
+            settings: &settings,
+            options: &patient,
+            time: options.time,
+        };
+        return trials.run(session, count);
+    }
     let mut search = Search::new(&program, &settings);
     let printer = Printer {
         discovery,
@@ -394,6 +405,15 @@ fn conclude(session: &mut Session, program: &Program, report: &Report) {
     }
 }
 
+fn spent(spent: &search::Spent) -> Spent {
+    Spent {
+        generating: spent.generating.as_secs_f64(),
+        running: spent.running.as_secs_f64(),
+        counting: spent.counting.as_secs_f64(),
+        judging: spent.judging.as_secs_f64(),
+    }
+}
+
 fn coverage(program: &Program, report: &Report) -> PairCoverage {
     let numbers: Vec<usize> = program
         .methods
@@ -426,8 +446,7 @@ fn coverage(program: &Program, report: &Report) -> PairCoverage {
         tests: report.tally.tests,
         invalid: report.tally.invalid,
         executions: report.tally.executions,
-        running: report.spent.0.as_secs_f64(),
-        judging: report.spent.1.as_secs_f64(),
+        spent: spent(&report.spent),
         over_time: report.over_time.clone(),
     }
 }

@@ -221,3 +221,35 @@ pub fn channel<T: Default>() -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(T::default());
     (Sender(shared.clone()), Receiver(shared))
 }
+
+/// Takes others of its kind.
+#[derive(Debug, Default)]
+pub struct Pot<const SALTED: bool>(std::sync::atomic::AtomicU32);
+
+impl<const SALTED: bool> Pot<SALTED> {
+    /// # Panics
+    ///
+    /// If there is too much.
+    pub fn pour(&self, from: &Self, amount: u32) -> u32 {
+        amount
+    }
+    pub fn share(self: Arc<Self>, with: Arc<Self>) {}
+    pub fn level(&self) -> u32 {
+        0
+    }
+    pub fn _stir(&self) {}
+    #[doc(hidden)]
+    pub fn spice(&self) {}
+}
+
+/// Some of it is nobody else's business.
+pub trait Lid {
+    fn lift(&self);
+    #[doc(hidden)]
+    fn wipe(&self);
+}
+
+impl<const SALTED: bool> Lid for Pot<SALTED> {
+    fn lift(&self) {}
+    fn wipe(&self) {}
+}

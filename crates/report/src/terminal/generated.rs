@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::progress::count;
 use crate::style::Styles;
-use crate::{GeneratedTest, Operation, PairCoverage};
+use crate::{GeneratedTest, Operation, PairCoverage, Trial};
 
 /// With more methods the matrix is too wide: only what is missing is listed.
 const WIDEST: usize = 30;
@@ -42,6 +42,19 @@ pub(super) fn test(test: &GeneratedTest, styles: &Styles) -> String {
     )
 }
 
+/// What one of several searches came to.
+pub(super) fn trial(trial: &Trial) -> String {
+    let found = match trial.kind {
+        Some(kind) => format!("{kind}: {}", trial.text),
+        None => "nothing found".to_owned(),
+    };
+    let tests = count(trial.tests, "test");
+    format!(
+        "seed {}: after {tests} and {:.2} s, {found}\n",
+        trial.seed, trial.seconds
+    )
+}
+
 /// The matrix of pairs: how often each ran at the same time, as a digit.
 pub(super) fn coverage(coverage: &PairCoverage, styles: &Styles) -> String {
     let covered = coverage
@@ -53,8 +66,8 @@ pub(super) fn coverage(coverage: &PairCoverage, styles: &Styles) -> String {
         "{} with {} ({:.1} s running, {:.1} s judging); {covered} of {} pairs of methods ran at the same time\n",
         count(coverage.tests, "test"),
         count(coverage.executions, "execution"),
-        coverage.running,
-        coverage.judging,
+        coverage.spent.running,
+        coverage.spent.judging,
         coverage.pairs.len(),
     );
     match coverage.methods.len() <= WIDEST {

@@ -63,7 +63,7 @@ pub fn bugs(
             Message::Test(test) if test.verdict != "explored" => {
                 bail!("{}: {}", test.verdict, test.why.unwrap_or_default());
             }
-            Message::Test(_) | Message::Summary(_) | Message::Other => {}
+            _ => {}
         }
     }
     run.violations.sort_unstable();
@@ -80,7 +80,7 @@ pub fn twin(tool: &Path, directory: &Path, subject: &str, plan: &Plan<'_>) -> Re
             Message::Finding { title, .. } => twin.findings.push(title),
             Message::Violation(violation) => twin.violations.push(violation.name()),
             Message::Prediction(prediction) => twin.executions += prediction.executions,
-            Message::Test(_) | Message::Summary(_) | Message::Other => {}
+            _ => {}
         }
     }
     Ok(twin)

@@ -1,0 +1,264 @@
+//! The book's page about how soon bugs are found.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::Result;
+
+use super::manifest::{self, Subject};
+use super::results::{self, Kept, Run, found};
+use super::{GUIDANCES, LARGE, MODES, plots, title};
+use crate::evaluate::statistics::{Interval, interval, number};
+use crate::repository;
+
+const INTRODUCTION: &str = "# How soon generated tests find bugs
+
+Written by `cargo xtask evaluate generate`, from `subjects/results/generate`: the classes of the paper on CovCon, re-created in
+Rust (`subjects/generate`) with the bug of each, and the three guidances of `cargo raddle generate`: `pairs` is CovCon,
+`naive` takes the pair that was tried least, `random` any methods (ConTeGe). With *one schedule* each test is run once, under a
+random schedule, as the paper leaves schedules to the system; with *all strategies* it is what users get, 50 schedules of the portfolio for each test.
+Means are over searches with seeds of their own, with 95 % intervals by the bootstrap. A search that finds nothing in its time
+counts with all its tests and all its time. Time is that of the search: the program that runs all tests is built before.
+Much other work ran on the machine at the same time, so that tests say more than seconds.
+
+AutoConTest, Narada, Intruder and Omen, with which the paper compares CovCon too, are not reproduced.
+";
+
+/// |P| from which a type is large.
+const LARGE_PAIRS: usize = 100;
+
+/// A subject with what was measured.
+type Row = (Subject, Kept);
+
+/// Writes page and plots.
+pub fn write() -> Result<()> {
+    let mut rows = Vec::new();
+    for subject in manifest::read()? {
+        let kept = results::read(&subject.name)?;
+        if !kept.runs.is_empty() {
+            rows.push((subject, kept));
+        }
+    }
+    let mut page = INTRODUCTION.to_owned();
+    page += &measured_when(&rows);
+    page += &subjects(&rows)?;
+    for mode in MODES {
+        page += &table(&rows, mode);
+    }
+    page += &breakdown(&rows);
+    let book = repository::root().join("book/src");
+    page += &coverage(&rows);
+    for (subject, kept) in &rows {
+        if let Some(plot) = plots::draw(&subject.name, kept) {
+            let name = file(&subject.name);
+            fs::write(book.join(&name), plot)?;
+            let _ = write!(page, "\n![Coverage over time, {}]({name})\n", subject.name);
+        }
+    }
+    fs::write(book.join("generate-results.md"), page)?;
+    Ok(())
+}
+
+fn file(name: &str) -> String {
+    format!("generate-coverage-{}.svg", name.to_lowercase())
+}
+
+fn runs<'a>(kept: &'a Kept, title: &str) -> &'a [Run] {
+    kept.runs.get(title).map_or(&[], Vec::as_slice)
+}
+
+fn measured_when(rows: &[Row]) -> String {
+    let list = |of: fn(&Kept) -> &str| {
+        let words: BTreeSet<_> = rows.iter().map(|(_, kept)| of(kept)).collect();
+        words.into_iter().collect::<Vec<_>>().join("; ")
+    };
+    let lengths = rows.iter().flat_map(|(_, kept)| kept.runs.values());
+    let least = lengths.map(Vec::len).min().unwrap_or(0);
+    format!(
+        "\nMeasured on {} ({}), at least {least} searches for each cell.\n",
+        list(|kept| &kept.date),
+        list(|kept| &kept.machine)
+    )
+}
+
+/// Methods from |P|.
+fn methods(pairs: usize) -> usize {
+    (0..)
+        .find(|count| count * (count + 1) / 2 >= pairs)
+        .unwrap_or(0)
+}
+
+fn subjects(rows: &[Row]) -> Result<String> {
+    let mut text = "\n## The types\n\nOperations are what tests call: a type's public methods, as far as threads can share them. What is reported is what a usual run of 30 \
+                    seconds says, confirmed by the test that it writes;\nthe twin is the type without its bug, for 10 seconds.\n\n\
+                    | type | lines | operations | pairs | bug | reported | in the twin |\n|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for (subject, kept) in rows {
+        let reported = match &kept.reported {
+            Some(words) if words.is_empty() => "**nothing**",
+            Some(words) => words.split(':').next().unwrap_or(words),
+            None => "",
+        };
+        let twin = match &kept.twin {
+            Some(words) if words.is_empty() => "nothing".to_owned(),
+            Some(words) => format!("**{words}**"),
+            None => String::new(),
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {reported} | {twin} |",
+            subject.name,
+            subject.lines()?,
+            methods(kept.pairs),
+            kept.pairs,
+            subject.bug
+        );
+    }
+    Ok(text)
+}
+
+fn cell(runs: &[Run], of: fn(&[Run]) -> Interval) -> String {
+    if runs.is_empty() {
+        return String::new();
+    }
+    let Interval { mean, low, high } = of(runs);
+    let found = found(runs);
+    let least = if found < runs.len() { "≥ " } else { "" };
+    let count = match found == runs.len() {
+        true => String::new(),
+        false => format!(", {found}/{}", runs.len()),
+    };
+    format!(
+        "{least}{} ({}–{}{count})",
+        number(mean),
+        number(low),
+        number(high)
+    )
+}
+
+fn table(rows: &[Row], mode: super::Mode) -> String {
+    let mut text = format!("\n## To the bug, with {}\n\n| type | pairs |", mode.name);
+    for what in ["tests", "seconds"] {
+        for guidance in GUIDANCES {
+            let _ = write!(text, " {what}, {guidance} |");
+        }
+    }
+    text += " random / pairs, tests | seconds | naive / pairs, tests | seconds |\n";
+    let _ = writeln!(text, "|{}", "---|".repeat(2 + 6 + 4));
+    let (mut large, mut apart, mut apart_in_time, mut all) = (0, 0, 0, [0; 3]);
+    for (subject, kept) in rows {
+        let cells = GUIDANCES.map(|guidance| runs(kept, &title(guidance, mode)));
+        let _ = write!(text, "| {} | {} |", subject.name, kept.pairs);
+        for of in [results::tests, results::seconds] {
+            for cell in cells.map(|runs| self::cell(runs, of)) {
+                let _ = write!(text, " {cell} |");
+            }
+        }
+        for other in [2, 1] {
+            for of in [results::tests, results::seconds] {
+                let ratio = of(cells[other]).mean / of(cells[0]).mean;
+                let mark = if is_below(of(cells[0]), of(cells[other])) {
+                    "**"
+                } else {
+                    ""
+                };
+                let _ = write!(text, " {mark}{}{mark} |", number(ratio));
+            }
+        }
+        text.push('\n');
+        for (count, runs) in all.iter_mut().zip(cells) {
+            *count += usize::from(found(runs) > 0);
+        }
+        if kept.pairs >= LARGE_PAIRS {
+            large += 1;
+            let below = |of: fn(&[Run]) -> Interval| is_below(of(cells[0]), of(cells[2]));
+            apart += usize::from(below(results::tests));
+            apart_in_time += usize::from(below(results::seconds));
+        }
+    }
+    let [pairs, naive, random] = all;
+    let _ = writeln!(
+        text,
+        "\nRatios are bold where the intervals are disjoint. `pairs` finds {pairs} of {} bugs, `naive` {naive}, `random` {random}. Of the {large} types \
+         with |P| ≥ {LARGE_PAIRS}, `pairs` needs\nfewer tests than `random` with disjoint intervals on {apart}, and less time on {apart_in_time}.",
+        rows.len()
+    );
+    text
+}
+
+fn is_below(one: Interval, other: Interval) -> bool {
+    one.high < other.low
+}
+
+fn breakdown(rows: &[Row]) -> String {
+    let mut text = "\n## Where the time goes\n\nShares of the time of `pairs` until the bug, in per cent, with one schedule and with all strategies.\n\n\
+                    | type | generation | execution | coverage and priority | oracle |\n|---|---|---|---|---|\n"
+        .to_owned();
+    for (subject, kept) in rows {
+        let _ = write!(text, "| {} |", subject.name);
+        let shares = MODES.map(|mode| {
+            let runs = runs(kept, &title(GUIDANCES[0], mode));
+            let sum = |of: fn(&Run) -> f64| runs.iter().map(of).sum::<f64>();
+            let parts = [
+                sum(|run| run.generating),
+                sum(|run| run.running),
+                sum(|run| run.counting),
+                sum(|run| run.judging),
+            ];
+            let whole: f64 = parts.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+            parts.map(|part| 100.0 * part / whole)
+        });
+        let [one, all] = shares;
+        for (one, all) in one.into_iter().zip(all) {
+            let _ = write!(text, " {one:.0}, {all:.0} |");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn coverage(rows: &[Row]) -> String {
+    let mut text = format!(
+        "\n## Coverage over time\n\nPairs of methods that ran at the same time, on the types without their bugs, so that nothing ends the search, with \
+         one schedule.\nSeconds until as many pairs are covered as `random` covers at the end of {} seconds in the mean:\n\n\
+         | type | pairs covered |",
+        plots::SECONDS
+    );
+    for guidance in GUIDANCES {
+        let _ = write!(text, " {guidance} |");
+    }
+    text += "\n|---|---|---|---|---|\n";
+    for (subject, kept) in rows {
+        if !LARGE.contains(&subject.name.as_str()) {
+            continue;
+        }
+        let last = plots::over_time(kept, "random");
+        let Some((_, last)) = last.last() else {
+            continue;
+        };
+        let wanted = last.mean as usize;
+        let _ = write!(text, "| {} | {wanted} of {} |", subject.name, kept.pairs);
+        for guidance in GUIDANCES {
+            let reached = plots::until(kept, guidance, wanted);
+            let all = kept.coverage.get(guidance).map_or(0, Vec::len);
+            let Interval { mean, low, high } = interval(&reached);
+            let _ = match reached.len() == all {
+                true => write!(text, " {mean:.2} ({low:.2}–{high:.2}) |"),
+                false => write!(text, " {mean:.2} in {} of {all} |", reached.len()),
+            };
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::methods;
+
+    #[test]
+    fn methods_follow_from_pairs() {
+        assert_eq!([0, 1, 3, 325].map(methods), [0, 1, 2, 25]);
+    }
+}

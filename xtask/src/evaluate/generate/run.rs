@@ -1,0 +1,83 @@
+//! Runs searches of `generate` on one type.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Result, bail};
+
+use crate::messages::{self, Message, TrialMessage};
+use crate::subjects::copy;
+use crate::{repository, shell};
+
+/// How schedules are made.
+#[derive(Clone, Copy)]
+pub struct Mode {
+    pub name: &'static str,
+    pub options: &'static [&'static str],
+}
+
+/// Searches of one cell.
+pub struct Plan<'a> {
+    pub type_name: String,
+    pub guidance: &'a str,
+    pub mode: Mode,
+    /// The first seed.
+    pub first: u64,
+    pub count: u64,
+    /// Time of each search.
+    pub seconds: u64,
+}
+
+/// The subjects, copied so that building them leaves nothing in the repository.
+pub fn prepare() -> Result<PathBuf> {
+    let directory = repository::scratch("generate");
+    copy(&repository::root().join("subjects/generate"), &directory)?;
+    Ok(directory)
+}
+
+/// Makes searches.
+pub fn trials(tool: &Path, directory: &Path, plan: &Plan<'_>) -> Result<Vec<TrialMessage>> {
+    let (first, count) = (plan.first.to_string(), plan.count.to_string());
+    let mut options = vec!["--guidance", plan.guidance, "--seed", &first];
+    options.extend(["--trials", &count]);
+    options.extend(plan.mode.options);
+    let messages = generate(tool, directory, &plan.type_name, plan.seconds, &options)?;
+    let trials = messages.into_iter().filter_map(|message| match message {
+        Message::Trial(trial) => Some(*trial),
+        _ => None,
+    });
+    let trials: Vec<_> = trials.collect();
+    if trials.len() as u64 != plan.count {
+        bail!("{} of {} searches came to an end", trials.len(), plan.count);
+    }
+    Ok(trials)
+}
+
+/// What a user's run reports: kinds and sentences of the tests that fail.
+pub fn reported(tool: &Path, directory: &Path, type_name: &str, seconds: u64) -> Result<String> {
+    let messages = generate(tool, directory, type_name, seconds, &[])?;
+    let reported = messages.into_iter().filter_map(|message| match message {
+        Message::Generated { kind, text } => Some(format!("{kind}: {text}")),
+        _ => None,
+    });
+    Ok(reported.collect::<Vec<_>>().join("; "))
+}
+
+fn generate(
+    tool: &Path,
+    directory: &Path,
+    type_name: &str,
+    seconds: u64,
+    options: &[&str],
+) -> Result<Vec<Message>> {
+    let time = format!("{seconds}s");
+    let arguments = ["generate", type_name, "--message-format", "json", "--time"];
+    let mut command = shell::raddle(tool, directory, arguments);
+    command.arg(&time).args(options).stdin(Stdio::null());
+    let output = command.output()?;
+    if !matches!(output.status.code(), Some(0 | 100)) {
+        let words = String::from_utf8_lossy(&output.stderr);
+        bail!("the tool ended with {}: {words}", output.status);
+    }
+    messages::parse(&String::from_utf8_lossy(&output.stdout))
+}
