@@ -85,7 +85,12 @@ impl HappensBefore {
         let mut waits = false;
         match &event.action {
             Action::Receive(message) => {
-                if let Some(clock) = self.sent.get(message).cloned() {
+                // An item is taken once, and there may be very many.
+                let clock = match message {
+                    Message::Item { .. } => self.sent.remove(message),
+                    _ => self.sent.get(message).cloned(),
+                };
+                if let Some(clock) = clock {
                     self.hear(thread, &clock);
                 }
                 waits = !matches!(message, Message::Start(_));

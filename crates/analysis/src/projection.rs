@@ -6,8 +6,9 @@
 //!
 //! A unit is cut where its thread waits, and where it looks at a condition variable to do so.
 //! What is left out besides: accesses to a block that the same unit has allocated, which nobody
-//! else knows yet; in a loop around a compare-exchange, what the unit read before it failed; in a
-//! loop around a wait, what it read to find that it has to wait. It looks again afterwards.
+//! else knows yet; in a loop around a compare-exchange, what the unit read before it failed, and what
+//! the failed one itself read if it is tried again; in a loop around a wait, what it read to find that
+//! it has to wait. It looks again afterwards.
 
 use crate::declared::{Declarations, Declared};
 use crate::happens_before::{HappensBefore, SegmentId};
@@ -49,6 +50,8 @@ pub struct Touch {
     pub manner: Manner,
     /// Whether by an atomic operation.
     pub atomic: bool,
+    /// Whether by a compare-exchange that failed.
+    pub is_failed: bool,
     /// Where in the source.
     pub site: Option<SiteIndex>,
     /// Hash of the functions on the thread's stack.
@@ -327,8 +330,13 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
             collected.sets.len() - 1
         });
         let touches = &mut collected.sets[known].1;
-        if access == Access::AtomicCas {
-            touches.retain(|touch| touch.place != place || touch.manner != Manner::Read);
+        // What a compare-exchange read that failed is of no use once it is tried again.
+        match access {
+            Access::AtomicCas => {
+                touches.retain(|touch| touch.place != place || touch.manner != Manner::Read);
+            }
+            Access::AtomicRmw => touches.retain(|touch| touch.place != place || !touch.is_failed),
+            _ => {}
         }
         touches.push(Touch {
             at,
@@ -339,6 +347,7 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
                 _ => Manner::Read,
             },
             atomic: access.is_atomic(),
+            is_failed: access == Access::AtomicCas,
             site: event.site,
             context,
             segment,

@@ -52,6 +52,7 @@ pub fn write() -> Result<()> {
     let mut page = INTRODUCTION.to_owned();
     page += &measured_when(&rows);
     page += &table(&rows);
+    page += &loops(&rows);
     page += &rates(&rows);
     page += "\n![Detection rates](predict-rates.svg)\n";
     page += &contained(&rows);
@@ -159,6 +160,32 @@ fn table(rows: &[Row]) -> String {
         }
     }
     text
+}
+
+/// What one more execution costs, in those without the tool.
+fn loops(rows: &[Row]) -> String {
+    let mut text = "\n**times as long, without the start of the process**\n\n\
+                    | subject | plain, µs | not recorded | recorded and looked at |\n|---|---|---|---|\n"
+        .to_owned();
+    for (subject, kept) in rows {
+        let Some(plain) = kept.plain else { continue };
+        let times = |engine: &str| {
+            let cost = kept.in_loop.get(engine);
+            cost.map_or_else(String::new, |cost| {
+                format!("{:.1}", *cost as f64 / plain as f64)
+            })
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {:.0} | {} | {} |",
+            subject.name,
+            plain as f64 / 1e3,
+            times("random"),
+            times("monitor")
+        );
+    }
+    text + "\nProcessor time of one more execution of the correct twin: that of many executions without that of few. \
+            Recorded executions\nare named, and the monitor looks at them.\n"
 }
 
 fn sums(rows: &[Row], group: &str) -> String {

@@ -18,6 +18,9 @@ pub struct Kept {
     pub twins: BTreeMap<String, Twin>,
     /// Nanoseconds of an execution without the tool.
     pub plain: Option<u64>,
+    /// By engine: nanoseconds of processor time that one more execution of the correct twin costs.
+    #[serde(default)]
+    pub in_loop: BTreeMap<String, u64>,
     pub date: String,
     pub machine: String,
 }

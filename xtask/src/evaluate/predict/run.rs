@@ -106,6 +106,44 @@ fn predict(
     messages::parse(&String::from_utf8_lossy(&output.stdout))
 }
 
+/// Nanoseconds of processor time that one more execution of a twin costs: those of many without those of
+/// few, so that what is done once does not count.
+pub fn per_execution(
+    tool: &Path,
+    directory: &Path,
+    subject: &str,
+    (engine, few, many): (&str, u64, u64),
+) -> Result<u64> {
+    let filter = format!("{subject}::tests::twin");
+    let cost = |tries: u64| -> Result<f64> {
+        let plan = Plan {
+            engine,
+            options: &[],
+            tries,
+            recorded: 0,
+        };
+        let before = children()?;
+        predict(tool, directory, &filter, &plan, "0")?;
+        Ok(children()? - before)
+    };
+    // The first one may build.
+    cost(few)?;
+    let each = (cost(many)? - cost(few)?) / (many - few) as f64;
+    Ok((each.max(0.0) * 1e9) as u64)
+}
+
+/// Seconds of processor time of all processes that were waited for.
+fn children() -> Result<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
+    let ticks: u64 = fields
+        .skip(13)
+        .take(2)
+        .filter_map(|number| number.parse::<u64>().ok())
+        .sum();
+    Ok(ticks as f64 / 100.0)
+}
+
 /// Nanoseconds of an execution of each twin without the tool.
 pub fn plain(directory: &Path) -> Result<Vec<(String, u64)>> {
     let arguments = [
