@@ -69,6 +69,7 @@ pub(super) fn show(
     let case = Case {
         map,
         is_atomic: candidate.violation.is_atomic,
+        is_predicted: true,
         words: &candidate_words,
         request: &recorded,
         execution: &execution,
@@ -113,6 +114,7 @@ pub(super) fn show_cycles(
         let case = Case {
             map,
             is_atomic,
+            is_predicted: false,
             words: &|| words::observed(observed, trace, number),
             request,
             execution,
@@ -154,6 +156,8 @@ struct Case<'a> {
     map: &'a ProgramMap,
     /// Whether every access is atomic: then it may be meant so.
     is_atomic: bool,
+    /// Whether it counts among what was predicted.
+    is_predicted: bool,
     /// What is noted if nothing follows from it.
     words: &'a dyn Fn() -> String,
     request: &'a PlanRequest,
@@ -192,7 +196,7 @@ impl Case<'_> {
         if judgement.severity == Severity::Unserializable && !is_atomic {
             return self.finding(test, judgement);
         }
-        test.course.hunt.harmless += 1;
+        test.course.hunt.harmless += usize::from(self.is_predicted);
         let note = (self.words)();
         let names = self.names();
         let why = words::why_harmless(judgement.severity, is_atomic, &names);
