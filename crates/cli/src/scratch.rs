@@ -56,11 +56,12 @@ impl Dependency {
         }
     }
 
-    /// A package of the registry.
-    pub(crate) fn published(name: &str, version: &str) -> Self {
+    /// A package of the registry, with its default features and these.
+    pub(crate) fn published(name: &str, version: &str, features: &[String]) -> Self {
+        let version = format!("={version}");
         Self {
             name: name.to_owned(),
-            value: format!("{:?}", format!("={version}")),
+            value: format!("{{ version = {version:?}, features = {features:?} }}"),
         }
     }
 }

@@ -63,7 +63,6 @@ impl Judge<'_> {
     pub fn judge(&self, test: &TestCase, outcome: &Outcome, runner: &mut dyn Runner) -> Judgement {
         let mut judgement = Judgement::default();
         let mut orders = Orders::new(test, runner, RUNS);
-        let mut feasible = None;
         let mut seen = BTreeSet::new();
         for finding in &outcome.findings {
             if !matches!(finding.kind, Kind::Deadlock | Kind::Panic | Kind::Livelock) {
@@ -79,7 +78,6 @@ impl Judge<'_> {
             if !seen.insert(signature(&history)) {
                 continue;
             }
-            let feasible = *feasible.get_or_insert_with(|| self.is_feasible(test, &mut orders));
             // An execution is also broken off if all that could follow is known, or if it is long.
             let is_blocked = outcome.findings.iter().any(|finding| {
                 let is_kind = matches!(finding.kind, Kind::Deadlock | Kind::Livelock);
@@ -88,7 +86,7 @@ impl Judge<'_> {
             if !history.is_whole && !is_blocked && !has_panic(&history) {
                 continue;
             }
-            let failure = self.failure(test, &history, &mut orders, feasible, &mut judgement.notes);
+            let failure = self.failure(test, &history, &mut orders, &mut judgement.notes);
             judgement.add(failure, index);
         }
         judgement
@@ -132,13 +130,12 @@ impl Judge<'_> {
         test: &TestCase,
         history: &History,
         orders: &mut Orders<'_>,
-        feasible: bool,
         notes: &mut Vec<String>,
     ) -> Option<Failure> {
         if let Some(failure) = self.panic(test, history, orders) {
             return Some(failure);
         }
-        if has_panic(history) || !feasible {
+        if has_panic(history) {
             return None;
         }
         match history.is_whole {
@@ -212,6 +209,9 @@ impl Judge<'_> {
                     .is_some_and(|step| step.ended.is_none())
             })
             .collect();
+        if !self.is_feasible(test, orders) {
+            return None;
+        }
         let observation = self.observation(test, history, Strictness::Weak);
         let stuck = pending.iter().find(|thread| {
             let turns = turns(**thread, &history.threads[**thread]);
@@ -249,7 +249,8 @@ impl Judge<'_> {
         notes: &mut Vec<String>,
     ) -> Option<Failure> {
         let strict = self.observation(test, history, Strictness::Strict);
-        if explain(&strict, orders, STEPS) != Explained::No {
+        let is_explained = explain(&strict, orders, STEPS) != Explained::No;
+        if is_explained || !self.is_feasible(test, orders) {
             return None;
         }
         let text = format!(
@@ -456,6 +457,10 @@ struct StuckAt<'a, 'b> {
 impl Sequential for StuckAt<'_, '_> {
     fn play(&mut self, order: &[u8]) -> Option<Played> {
         self.orders.play(order)
+    }
+
+    fn play_within(&mut self, order: &[u8], likely: &[u8]) -> Option<Played> {
+        self.orders.play_within(order, likely)
     }
 
     fn after(&mut self, order: &[u8]) -> Option<Vec<Option<String>>> {

@@ -58,16 +58,19 @@ const SECOND_STEP: u32 = 1 << 15;
 const GONE: u32 = SECOND_STEP - 2;
 
 /// Runs orders of a test with the lock, as the program of a test does.
-struct Lock<'a>(&'a TestCase);
+struct Lock<'a> {
+    test: &'a TestCase,
+    runs: usize,
+}
 
 impl Lock<'_> {
     /// The marks of an order; whether it came to its end.
     fn follow(&self, order: &[u8], number: u32, marks: &mut Vec<Marked>) -> bool {
         let number = number << 16;
         let mut holder = None;
-        let mut next = vec![0; self.0.threads.len()];
+        let mut next = vec![0; self.test.threads.len()];
         let mut starts = vec![0];
-        for calls in &self.0.threads {
+        for calls in &self.test.threads {
             starts.push(starts.last().unwrap_or(&0) + calls.len());
         }
         for turn in order {
@@ -87,7 +90,7 @@ impl Lock<'_> {
                 }
                 continue;
             }
-            let Some(call) = self.0.threads[thread].get(next[thread]) else {
+            let Some(call) = self.test.threads[thread].get(next[thread]) else {
                 continue;
             };
             let id = (starts[thread] + next[thread]) as u32 | number;
@@ -115,7 +118,8 @@ impl Lock<'_> {
 
 impl Runner for Lock<'_> {
     fn run(&mut self, request: &PlanRequest) -> Result<Outcome, RunnerError> {
-        let before = self.0.encode(&[]).len();
+        self.runs += 1;
+        let before = self.test.encode(&[]).len();
         let mut rest = &request.input[before..];
         let (mut marks, mut number, mut end) = (Vec::new(), 0, End::Passed);
         while let Some((len, bytes)) = rest.split_first() {
@@ -184,7 +188,14 @@ fn judged(threads: &[&[u16]], words: &str, end: End, findings: Vec<RawFinding>) 
     };
     let program = program();
     let judge = Judge { program: &program };
-    let judgement = judge.judge(&test, &outcome, &mut Lock(&test));
+    let judgement = judge.judge(
+        &test,
+        &outcome,
+        &mut Lock {
+            test: &test,
+            runs: 0,
+        },
+    );
     judgement
         .failures
         .iter()
@@ -247,4 +258,23 @@ fn what_every_order_does_needs_no_threads() {
         judged(&threads, words, End::Passed, Vec::new()),
         [Kind::Panic]
     );
+}
+
+#[test]
+fn an_execution_that_is_like_an_order_costs_one_run() {
+    let test = test_case(&[&[LOCK, TRY_LOCK], &[LOCK, LOCK]]);
+    let program = program();
+    let mut lock = Lock {
+        test: &test,
+        runs: 0,
+    };
+    let mut marks = Vec::new();
+    // Thread after thread, and each call with its use.
+    assert!(lock.follow(&[0, 0, 0, 0, 1, 1, 1, 1], 0, &mut marks));
+    let outcome = Outcome {
+        marks: vec![execution(marks, End::Passed)],
+        ..Outcome::default()
+    };
+    let judgement = Judge { program: &program }.judge(&test, &outcome, &mut lock);
+    assert_eq!((judgement.failures.len(), lock.runs), (0, 1));
 }

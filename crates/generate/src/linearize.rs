@@ -50,6 +50,12 @@ pub trait Sequential {
     /// What the last step of an order comes to; `None` if that is not known.
     fn play(&mut self, order: &[u8]) -> Option<Played>;
 
+    /// The same, for an order that will most likely be asked about further: `likely` begins with
+    /// it, and is the whole of what comes next.
+    fn play_within(&mut self, order: &[u8], _likely: &[u8]) -> Option<Played> {
+        self.play(order)
+    }
+
     /// What the calls after all threads return, after this order; `None` if that is not known.
     fn after(&mut self, order: &[u8]) -> Option<Vec<Option<String>>>;
 
@@ -157,8 +163,27 @@ impl Search<'_> {
     /// Threads whose next step may come next, the one that ended first before others: it is
     /// most often right.
     fn candidates(&self) -> Vec<usize> {
-        let next = |thread: usize| self.observation.threads[thread].get(self.positions[thread]);
-        let threads = 0..self.positions.len();
+        self.candidates_at(&self.positions)
+    }
+
+    /// The order so far, and then always the step that is tried first.
+    fn likely(&self) -> Vec<u8> {
+        let mut positions = self.positions.clone();
+        let mut order = self.order.clone();
+        while let Some(thread) = self.candidates_at(&positions).first().copied() {
+            let step = &self.observation.threads[thread][positions[thread]];
+            if step.ended.is_none() {
+                break;
+            }
+            order.push(step.turn);
+            positions[thread] += 1;
+        }
+        order
+    }
+
+    fn candidates_at(&self, positions: &[usize]) -> Vec<usize> {
+        let next = |thread: usize| self.observation.threads[thread].get(positions[thread]);
+        let threads = 0..positions.len();
         let first_end = threads
             .clone()
             .filter_map(|thread| next(thread)?.ended)
@@ -179,7 +204,8 @@ impl Search<'_> {
     fn try_step(&mut self, thread: usize, name: u8, step: &Observed) -> bool {
         self.order.push(name);
         self.positions[thread] += 1;
-        let fits = match self.sequential.play(&self.order) {
+        let likely = self.likely();
+        let fits = match self.sequential.play_within(&self.order, &likely) {
             None => {
                 self.is_unknown = true;
                 false

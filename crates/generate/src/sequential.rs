@@ -166,6 +166,14 @@ impl Sequential for Orders<'_> {
         self.known.get(order).cloned()
     }
 
+    fn play_within(&mut self, order: &[u8], likely: &[u8]) -> Option<Played> {
+        // One run says what comes of every beginning of it.
+        if !self.known.contains_key(order) && likely.starts_with(order) {
+            self.run(&[likely.to_vec()]);
+        }
+        self.play(order)
+    }
+
     fn after(&mut self, order: &[u8]) -> Option<Vec<Option<String>>> {
         if !self.whole.contains_key(order) {
             self.run(&[order.to_vec()]);

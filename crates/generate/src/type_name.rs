@@ -1,7 +1,7 @@
 //! The type as the user names it.
 
 use crate::library::Library;
-use crate::model::{Substitution, Type};
+use crate::model::{Bound, Generics, Parameter, Substitution, Type};
 use crate::rustdoc::RustdocError;
 
 /// Why a type's name leads nowhere. The sentences say what to do.
@@ -62,10 +62,7 @@ pub fn find_type(library: &Library, name: &str) -> Result<Type, TypeError> {
         .ok_or_else(|| TypeError::NoType(name.to_owned()))?;
     let open = generics.parameters.iter().skip(arguments.len());
     let open = open.take_while(|parameter| parameter.default.is_none());
-    arguments.extend(open.map(|parameter| match parameter.is_const {
-        true => Type::Const("2".to_owned()),
-        false => Type::primitive("u32"),
-    }));
+    arguments.extend(open.map(|parameter| default(generics, parameter)));
     let given = Type::Path(path, arguments);
     let found = library.resolve(&given, &Substitution::new());
     if !matches!(&found, Type::Path(path, _) if library.definition(path).is_some()) {
@@ -87,6 +84,25 @@ pub fn find_type(library: &Library, name: &str) -> Result<Type, TypeError> {
         );
     }
     Ok(found)
+}
+
+/// What stands for a parameter that was left open.
+fn default(generics: &Generics, parameter: &Parameter) -> Type {
+    if parameter.is_const {
+        return Type::Const("2".to_owned());
+    }
+    let is_text = |one: &Type| one.is_primitive("str") || one.std_name() == Some("String");
+    let asks_for_text = |bound: &Bound| {
+        let bindings = bound.bindings.iter().map(|(_, bound)| bound);
+        bound.arguments.iter().chain(bindings).any(is_text)
+    };
+    let own = Type::Parameter(parameter.name.clone());
+    let predicates = generics.predicates.iter().filter(|(one, _)| *one == own);
+    let predicates = predicates.flat_map(|(_, bounds)| bounds);
+    match parameter.bounds.iter().chain(predicates).any(asks_for_text) {
+        true => Type::Path("alloc::string::String".to_owned(), Vec::new()),
+        false => Type::primitive("u32"),
+    }
 }
 
 fn convert(library: &Library, parsed: &syn::Type, is_outer: bool) -> Result<Type, TypeError> {

@@ -76,6 +76,7 @@ fn every_shape_is_known() {
         "zoo::Usual",
         "zoo::Bold",
         "zoo::prelude::Shy",
+        "zoo::Words",
     ];
     let others = others.map(|name| {
         let text = shown(&library, name);

@@ -43,7 +43,7 @@ pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, sentence));
     }
     let scratch = match &command.package {
-        Some(package) => published(package, &names)?,
+        Some(package) => published(package, &command.cargo.features, &names)?,
         None => beside(&command.cargo, &names)?,
     };
     let flags = CargoFlags {
@@ -86,7 +86,7 @@ fn crate_names(subject: &str) -> Vec<String> {
 }
 
 /// A project for a package of the registry.
-fn published(package: &str, names: &[String]) -> Result<Scratch, Failure> {
+fn published(package: &str, features: &[String], names: &[String]) -> Result<Scratch, Failure> {
     let Some((name, version)) = package.split_once('@') else {
         let sentence =
             format!("`--crate {package}` lacks a version, as in `--crate {package}@1.0.0`");
@@ -99,7 +99,14 @@ fn published(package: &str, names: &[String]) -> Result<Scratch, Failure> {
         let sentence = format!("the type does not come from `{name}`: name it from there on");
         return Err(Failure::new(Exit::Usage, sentence));
     }
-    Scratch::create(directory, &[Dependency::published(name, version)], None)
+    let features = features
+        .iter()
+        .flat_map(|list| list.split([',', ' ']))
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned);
+    let features: Vec<String> = features.collect();
+    let dependency = Dependency::published(name, version, &features);
+    Scratch::create(directory, &[dependency], None)
 }
 
 /// A project beside the user's.

@@ -253,3 +253,11 @@ impl<const SALTED: bool> Lid for Pot<SALTED> {
     fn lift(&self) {}
     fn wipe(&self) {}
 }
+
+/// Of texts.
+#[derive(Default)]
+pub struct Words<T: AsRef<str>, N>(Vec<T>, Vec<N>);
+
+impl<T: AsRef<str>, N> Words<T, N> {
+    pub fn add(&self, word: T, number: N) {}
+}
