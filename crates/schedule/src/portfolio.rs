@@ -67,11 +67,11 @@ impl Portfolio {
         };
         Self {
             members: alloc::vec![
-                member(46, Box::new(ReadsFrom::new()) as Box<dyn Strategy>),
-                member(32, Box::new(Surw::new())),
-                member(8, Box::new(Pct::of_any_depth())),
-                member(6, Box::new(Pos::new())),
-                member(3, Box::new(Random::new())),
+                member(43, Box::new(ReadsFrom::new()) as Box<dyn Strategy>),
+                member(38, Box::new(Surw::new())),
+                member(7, Box::new(Pct::of_any_depth())),
+                member(5, Box::new(Pos::new())),
+                member(2, Box::new(Random::new())),
                 member(5, Box::new(Deepening::new())),
             ],
             turn: 0,
