@@ -26,7 +26,7 @@ const OBSERVERS: &[&str] = &[
     "weighted_size",
 ];
 /// The same, by a word in their names.
-const OBSERVING: &[&str] = &["count", "iter", "len", "scan", "snapshot"];
+const OBSERVING: &[&str] = &["count", "iter", "len", "scan", "size", "snapshot", "total"];
 /// Methods that change the whole object, part by part.
 const BULK: &[&str] = &[
     "clear",
@@ -100,7 +100,9 @@ impl Method {
             name: operation.name.clone(),
             part: operation.part,
             weakness: match operation.class {
-                // What it goes through, and may take out, changes while it does.
+                // What it goes through, and may take out, changes while it does. A future is
+                // polled again and again, and others see what it has done so far.
+                _ if operation.is_future => Weakness::Bulk,
                 Class::Iterator(_) => Weakness::Bulk,
                 _ => weakness(&operation.name, has_arguments),
             },
@@ -220,6 +222,7 @@ mod tests {
             ("len", Weakness::Observer),
             ("Iterable::iter", Weakness::Observer),
             ("strong_count", Weakness::Observer),
+            ("total_listeners", Weakness::Observer),
             ("is_locked_exclusive", Weakness::Observer),
             ("try_push", Weakness::MayFail),
             ("recv_timeout", Weakness::MayFail),

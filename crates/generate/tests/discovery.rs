@@ -11,7 +11,7 @@ use raddle_generate::harness::Harness;
 use raddle_generate::judge::Failure;
 use raddle_generate::library::Library;
 use raddle_generate::print::Printer;
-use raddle_generate::program::Program;
+use raddle_generate::program::{Program, Weakness};
 use raddle_generate::test_case::{Call, TestCase};
 
 /// Has rustdoc describe the crate, as the tool's wrapper does.
@@ -86,6 +86,22 @@ fn every_shape_is_known() {
             .fold(String::new(), |all, line| all + line + "\n")
     });
     insta::assert_snapshot!("others", others.concat());
+}
+
+#[test]
+fn what_is_polled_again_and_again_binds_nobody() {
+    let directory = described();
+    let library = Library::open(directory.path().to_owned());
+    let found = discover(&library, "zoo::Receivers").expect("there is such a type");
+    let program = Program::new(&found, &Harness::new(&found));
+    let weakness = |name: &str| {
+        let mut methods = program.methods.values();
+        methods
+            .find(|method| method.name == name)
+            .map(|method| method.weakness)
+    };
+    assert_eq!(weakness("later"), Some(Weakness::Bulk));
+    assert_eq!(weakness("in_arc"), Some(Weakness::None));
 }
 
 #[test]
