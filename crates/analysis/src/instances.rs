@@ -7,7 +7,7 @@
 //! were accessed.
 //!
 //! What the standard library's owners keep behind a pointer belongs to the set that they are in
-//! ([`owned`]).
+//! (`instances/owned.rs`).
 //!
 //! Limit: a block that none of these tells the type of is in no set.
 //!

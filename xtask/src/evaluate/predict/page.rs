@@ -185,7 +185,7 @@ fn loops(rows: &[Row]) -> String {
         );
     }
     text + "\nProcessor time of one more execution of the correct twin: that of many executions without that of few. \
-            Recorded executions\nare named, and the monitor looks at them.\n"
+            Recorded executions\nare named, and the monitor looks at them; their cost is known to 0.2 ms. Without the tool it is the shortest of 20 times, by the clock.\n"
 }
 
 fn sums(rows: &[Row], group: &str) -> String {
