@@ -76,7 +76,7 @@ fn measured_when(rows: &[Row]) -> String {
     let lengths = rows.iter().flat_map(|(_, kept)| kept.runs.values());
     let least = lengths.map(Vec::len).min().unwrap_or(0);
     format!(
-        "\nMeasured on {} ({}), at least {least} searches for each cell.\n",
+        "\nMeasured on {} ({}), at least {least} searches for each cell; what is empty was not measured.\n",
         list(|kept| &kept.date),
         list(|kept| &kept.machine)
     )
@@ -157,6 +157,10 @@ fn table(rows: &[Row], mode: super::Mode) -> String {
         }
         for other in [2, 1] {
             for of in [results::tests, results::seconds] {
+                if cells[0].is_empty() || cells[other].is_empty() {
+                    text += " |";
+                    continue;
+                }
                 let ratio = of(cells[other]).mean / of(cells[0]).mean;
                 let mark = if is_below(of(cells[0]), of(cells[other])) {
                     "**"

@@ -79,5 +79,7 @@ fn generate(
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("the tool ended with {}: {words}", output.status);
     }
-    messages::parse(&String::from_utf8_lossy(&output.stdout))
+    // Where the subjects were copied to is nobody's business.
+    let place = format!("{}/", directory.display());
+    messages::parse(&String::from_utf8_lossy(&output.stdout).replace(&place, ""))
 }
