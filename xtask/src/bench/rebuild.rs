@@ -12,6 +12,9 @@ use serde::Deserialize;
 use super::{Report, median};
 use crate::{repository, shell};
 
+/// Fewest measurements: what takes less than a second varies a lot.
+const LEAST: usize = 11;
+
 /// Measures on a copy of the package of the throughput benchmark.
 pub fn run(report: &mut Report, tool: &Path, rounds: usize) -> Result<()> {
     let package = repository::scratch("bench/edited");
@@ -23,6 +26,7 @@ pub fn run(report: &mut Report, tool: &Path, rounds: usize) -> Result<()> {
     let plain = || shell::foreign_cargo(&package, ["test", "--no-run"]);
     seconds(ready())?;
     seconds(plain())?;
+    let rounds = rounds.max(LEAST);
     let (mut own, mut cargo) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
         fs::write(&source, original.replace("0..10", &format!("0..1{round}")))?;
