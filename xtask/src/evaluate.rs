@@ -7,6 +7,7 @@
 mod build;
 mod cell;
 mod generate;
+mod kept;
 mod manifest;
 mod page;
 mod predict;

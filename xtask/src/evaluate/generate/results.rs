@@ -1,16 +1,14 @@
 //! What was measured, one file per subject, each replaced as a whole.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::Subject;
+use crate::evaluate::kept;
 use crate::evaluate::statistics::{Interval, interval, number};
 use crate::messages::TrialMessage;
-use crate::repository;
 
 /// All about one subject.
 #[derive(Default, Deserialize, Serialize)]
@@ -91,26 +89,12 @@ pub fn words(runs: &[Run]) -> String {
     }
 }
 
-fn directory() -> PathBuf {
-    repository::root().join("subjects/results/generate")
-}
-
 /// What is known about a subject.
 pub fn read(name: &str) -> Result<Kept> {
-    let path = directory().join(format!("{name}.json"));
-    if !path.is_file() {
-        return Ok(Kept::default());
-    }
-    let text = fs::read_to_string(&path)?;
-    serde_json::from_str(&text).with_context(|| path.display().to_string())
+    kept::read("generate", name)
 }
 
 /// Keeps it.
-pub fn write(name: &str, kept: &Kept) -> Result<()> {
-    let directory = directory();
-    fs::create_dir_all(&directory)?;
-    let partial = directory.join(format!("{name}.partial"));
-    fs::write(&partial, serde_json::to_string(kept)? + "\n")?;
-    fs::rename(&partial, directory.join(format!("{name}.json")))?;
-    Ok(())
+pub fn write(name: &str, known: &Kept) -> Result<()> {
+    kept::write("generate", name, &serde_json::to_string(known)?)
 }

@@ -1,13 +1,11 @@
 //! What was measured, one file per subject, each replaced as a whole.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::repository;
+use crate::evaluate::kept;
 
 /// All about one subject.
 #[derive(Default, Deserialize, Serialize)]
@@ -58,28 +56,14 @@ pub struct Twin {
     pub findings: Vec<String>,
 }
 
-fn directory() -> PathBuf {
-    repository::root().join("subjects/results/predict")
-}
-
 /// What is known about a subject.
 pub fn read(name: &str) -> Result<Kept> {
-    let path = directory().join(format!("{name}.json"));
-    if !path.is_file() {
-        return Ok(Kept::default());
-    }
-    let text = fs::read_to_string(&path)?;
-    serde_json::from_str(&text).with_context(|| path.display().to_string())
+    kept::read("predict", name)
 }
 
 /// Keeps it.
-pub fn write(name: &str, kept: &Kept) -> Result<()> {
-    let directory = directory();
-    fs::create_dir_all(&directory)?;
-    let partial = directory.join(format!("{name}.partial"));
-    fs::write(&partial, serde_json::to_string_pretty(kept)? + "\n")?;
-    fs::rename(&partial, directory.join(format!("{name}.json")))?;
-    Ok(())
+pub fn write(name: &str, known: &Kept) -> Result<()> {
+    kept::write("predict", name, &serde_json::to_string_pretty(known)?)
 }
 
 /// Seconds that prediction takes on traces of so many events, by shape.
@@ -87,17 +71,10 @@ pub type Growth = BTreeMap<String, Vec<(u64, f64)>>;
 
 /// What was measured last.
 pub fn read_growth() -> Result<Growth> {
-    let path = directory().join("growth.json");
-    match path.is_file() {
-        true => Ok(serde_json::from_str(&fs::read_to_string(path)?)?),
-        false => Ok(Growth::default()),
-    }
+    kept::read("predict", "growth")
 }
 
 /// Keeps it.
 pub fn write_growth(growth: &Growth) -> Result<()> {
-    fs::create_dir_all(directory())?;
-    let text = serde_json::to_string_pretty(growth)? + "\n";
-    fs::write(directory().join("growth.json"), text)?;
-    Ok(())
+    kept::write("predict", "growth", &serde_json::to_string_pretty(growth)?)
 }
