@@ -51,6 +51,7 @@ pub struct Allocator;
 
 const CLASSES: usize = 40;
 const ARENA: usize = 1 << 36;
+const HUGE_PAGE: usize = 1 << 21;
 
 struct Arena {
     next: usize,
@@ -89,9 +90,19 @@ unsafe impl GlobalAlloc for Allocator {
             arena.end = arena.next + ARENA;
         }
         let size = 1usize << class;
-        let address = (arena.next + size.min(4096) - 1) & !(size.min(4096) - 1);
+        let alignment = if size > HUGE_PAGE {
+            HUGE_PAGE
+        } else {
+            size.min(4096)
+        };
+        let address = (arena.next + alignment - 1) & !(alignment - 1);
         if address + size > arena.end || layout.align() > 4096 {
             return core::ptr::null_mut();
+        }
+        if size > HUGE_PAGE {
+            // Large tables are looked up all over.
+            // SAFETY: advice about memory of our own.
+            unsafe { arch::syscall(nr::MADVISE, [address, size, arch::MADV_HUGEPAGE, 0, 0, 0]) };
         }
         arena.next = address + size;
         address as *mut u8

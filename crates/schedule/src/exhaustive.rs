@@ -93,6 +93,9 @@ mod reason {
     /// It takes more preemptions.
     pub const BOUND: u64 = 1;
 }
+/// Where there is no choice, only every so many picks it is looked up whether the state is known:
+/// that takes longer than the step. Beginnings that lead to the same state are of the same length.
+const LOOKS: usize = 4;
 /// In place of the thread that ran last.
 const ANYBODY: u16 = u16::MAX;
 
@@ -172,6 +175,16 @@ impl Exhaustive {
         let first = self.first(view);
         let goes_on = self.goes_on(view);
         let is_forced = self.forced(view).is_some();
+        let is_single = is_forced
+            || view.enabled.len() == 1
+            || goes_on && self.course.preemptions == self.bound && first == view.current;
+        if is_single && !self.course.pick.is_multiple_of(LOOKS) {
+            if !is_forced && view.enabled.len() > 1 {
+                self.keep_within_bound();
+            }
+            self.note(word::CHOSEN, first as u64);
+            return first;
+        }
         let (mut chosen, mut is_bounded) = (None, false);
         let enabled = view.enabled.iter().map(|&thread| usize::from(thread));
         let others = enabled.filter(|&thread| thread != first);
@@ -194,9 +207,8 @@ impl Exhaustive {
                 Some(_) => self.note(word::OPEN, thread as u64),
             }
         }
-        if is_bounded && !self.is_bounded {
-            self.is_bounded = true;
-            self.note(word::PARTIAL, reason::BOUND);
+        if is_bounded {
+            self.keep_within_bound();
         }
         let Some(chosen) = chosen else {
             (self.course.is_known, self.course.is_searched) = (true, true);
@@ -204,6 +216,14 @@ impl Exhaustive {
         };
         self.note(word::CHOSEN, chosen as u64);
         chosen
+    }
+
+    /// The bound keeps something from being searched.
+    fn keep_within_bound(&mut self) {
+        if !self.is_bounded {
+            self.is_bounded = true;
+            self.note(word::PARTIAL, reason::BOUND);
+        }
     }
 
     /// Whether a state in which `thread` ran last has not been searched with at least as many
@@ -277,6 +297,20 @@ impl Exhaustive {
         &mut self.widths[pick]
     }
 
+    /// `running` goes on: what the others would do next is known, so their states can be asked
+    /// for before they are needed.
+    fn expect(&self, view: &View<'_>, running: usize) {
+        if self.course.preemptions == self.bound {
+            return;
+        }
+        for thread in view.enabled.iter().map(|&thread| usize::from(thread)) {
+            if thread != running {
+                let state = self.course.order.after(thread, &view.pending[thread]);
+                self.known.expect(state);
+            }
+        }
+    }
+
     fn go_on(&mut self, view: &View<'_>, thread: usize) {
         let preempts = thread != view.current && self.goes_on(view);
         let course = &mut self.course;
@@ -323,6 +357,9 @@ impl Strategy for Exhaustive {
             return NOBODY;
         }
         self.go_on(view, picked);
+        if !self.course.is_known && self.course.pick >= self.path.len() {
+            self.expect(view, picked);
+        }
         picked
     }
 

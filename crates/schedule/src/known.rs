@@ -42,6 +42,14 @@ impl Known {
         hash << SPARE_BITS | (u64::from(spare) + 1)
     }
 
+    /// A state is going to be looked up soon: its memory takes long to come.
+    pub fn expect(&self, state: u64) {
+        if !self.words.is_empty() {
+            let place = mix(state) as usize & (self.words.len() - 1);
+            prefetch(&self.words[place]);
+        }
+    }
+
     /// Whether a state was reached with at least as much to spare.
     pub fn has(&self, entry: u64) -> bool {
         !self.words.is_empty() && self.words[self.place(entry)] >= entry
@@ -87,6 +95,16 @@ impl Known {
         }
     }
 }
+
+#[cfg(target_arch = "x86_64")]
+fn prefetch(word: &u64) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: every processor of this kind can, and it changes nothing.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(word).cast()) };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn prefetch(_word: &u64) {}
 
 impl Learnt for Known {
     fn pass(&mut self, experience: &mut Experience<'_>) {

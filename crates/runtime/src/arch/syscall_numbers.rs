@@ -64,6 +64,8 @@ pub const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
 pub const MAP_FIXED: usize = 0x10;
 /// `MADV_DONTNEED`.
 pub const MADV_DONTNEED: usize = 4;
+/// `MADV_HUGEPAGE`.
+pub const MADV_HUGEPAGE: usize = 14;
 
 /// `PR_SET_PDEATHSIG`.
 pub const PR_SET_PDEATHSIG: usize = 1;
