@@ -116,6 +116,22 @@ fn cxx_programs_read_their_input_and_have_readable_names() {
 }
 
 #[test]
+fn a_program_may_say_something_by_its_exit_code() {
+    let fixture = built("cc", "matches.c");
+    let run = fixture.check(&["test", "./prog"], 0);
+    assert_eq!(run.test("./prog").verdict, "not-testable", "{run:#?}");
+    let run = fixture.check(&["test", "--exit-code", "2", "./prog"], 100);
+    let finding = run.finding();
+    assert_eq!(finding.kind, "panic", "{run:#?}");
+    assert!(finding.title.contains("code 1"), "{finding:#?}");
+    // Which code means success is remembered with the finding.
+    fixture.check(&["replay", &finding.id, "--times", "10"], 100);
+    // Only one code is success.
+    let run = fixture.check(&["test", "--exit-code", "1", "./prog"], 100);
+    assert!(run.finding().title.contains("code 2"), "{run:#?}");
+}
+
+#[test]
 fn a_program_built_without_us_is_run_with_a_note() {
     let fixture = Fixture::special("make");
     plain_cc(&fixture, &["-o", "prog", "crossed.c", "-lpthread"]);

@@ -147,6 +147,8 @@ pub struct Control {
     pub marks: AtomicU32,
     /// Executions that were broken off, because all that could follow was known.
     pub broken_off: AtomicU64,
+    /// Exit code that means success.
+    pub success: u32,
 }
 
 /// Values of [`Control::searched`]; any other is 1 + the number of preemptions up to which

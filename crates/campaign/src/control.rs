@@ -30,8 +30,9 @@ pub(crate) struct SharedMemory {
 unsafe impl Send for SharedMemory {}
 
 impl SharedMemory {
-    /// Creates and initialises a memory; `target` is a number of [`raddle_abi::control::target`].
-    pub fn create(target: u32, carrier: Carrier) -> io::Result<Self> {
+    /// Creates and initialises a memory; `target` is a number of [`raddle_abi::control::target`],
+    /// `success` the exit code that means success.
+    pub fn create(target: u32, success: u8, carrier: Carrier) -> io::Result<Self> {
         // SAFETY: the name is NUL-terminated; the call touches nothing else.
         let fd = unsafe { libc::memfd_create(c"raddle".as_ptr(), libc::MFD_CLOEXEC) };
         if fd < 0 {
@@ -62,6 +63,7 @@ impl SharedMemory {
             (*header).magic = CONTROL_MAGIC;
             (*header).version = ABI_VERSION;
             (*header).target = target;
+            (*header).success = success.into();
             (*header).carrier = AtomicU32::new(carrier as u32);
         }
         Ok(Self { file, base })
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn lengths_beyond_their_areas_are_clamped() {
-        let memory = SharedMemory::create(0, Carrier::Auto).unwrap();
+        let memory = SharedMemory::create(0, 0, Carrier::Auto).unwrap();
         let header = memory.header();
         for counter in [&header.findings, &header.output, &header.decisions] {
             counter.store(u32::MAX, Ordering::Relaxed);
@@ -267,7 +269,7 @@ mod tests {
 
     #[test]
     fn experience_comes_back_unless_it_cannot_be_ours() {
-        let mut memory = SharedMemory::create(0, Carrier::Auto).unwrap();
+        let mut memory = SharedMemory::create(0, 0, Carrier::Auto).unwrap();
         memory.give_experience(Some(&[7; 24]));
         assert_eq!(memory.experience(), [7; 24]);
         memory.give_experience(None);
@@ -284,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_numbered_and_waited_for() {
-        let mut memory = SharedMemory::create(0, Carrier::Auto).unwrap();
+        let mut memory = SharedMemory::create(0, 0, Carrier::Auto).unwrap();
         let number = memory.send_plan(&[1, 2, 3]).unwrap();
         assert_eq!(number, 1);
         assert!(!memory.wait(number, Duration::from_millis(1)));

@@ -104,7 +104,7 @@ fn settle(test: &mut TestRun<'_>) -> Ended<()> {
         .cloned();
     // A test that is too long even so is cut where all are: its beginning is explored.
     test.course.tally.serial_points = if first.cut > 0 { 0 } else { first.points };
-    let fails = failure.is_some() || first.exit_code != 0;
+    let fails = failure.is_some() || first.exit_code != u32::from(test.target.success);
     if fails && !passes_otherwise(test, failure.as_ref())? {
         let title = match &failure {
             Some(raw) => {

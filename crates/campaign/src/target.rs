@@ -20,6 +20,8 @@ pub struct Target {
     pub args: Vec<String>,
     /// What a program reads from its standard input; without it there is nothing to read.
     pub stdin: Option<PathBuf>,
+    /// Exit code that means success: that of a program which tells something by it, else 0.
+    pub success: u8,
     /// Variables set on top of the tool's own environment, as `cargo test` would set them.
     pub env: Vec<(OsString, OsString)>,
     /// Working directory: the package's.

@@ -38,7 +38,8 @@ impl Worker {
             TargetKind::Main => control::target::MAIN,
             TargetKind::Program => control::target::PROGRAM,
         };
-        let memory = SharedMemory::create(number, carrier).map_err(Error::SharedMemory)?;
+        let memory =
+            SharedMemory::create(number, target.success, carrier).map_err(Error::SharedMemory)?;
         let cannot_start = |path: &Path, source| Error::Start {
             path: path.to_owned(),
             source,

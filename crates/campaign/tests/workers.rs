@@ -18,6 +18,7 @@ fn target(behaviour: &str) -> Target {
         package: "raddle-campaign".to_owned(),
         kind: TargetKind::Test,
         stdin: None,
+        success: 0,
         args: Vec::new(),
         env: vec![(fake::BEHAVIOUR.into(), behaviour.into())],
         cwd: PathBuf::from("/"),

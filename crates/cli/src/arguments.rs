@@ -71,6 +71,9 @@ pub(crate) struct ProgramOptions {
     /// What the program reads from its standard input [default: nothing]
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
+    /// The exit code by which the program says that all is well [default: 0]
+    #[arg(long, value_name = "N")]
+    pub exit_code: Option<u8>,
 }
 
 /// `test`.

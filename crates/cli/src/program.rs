@@ -26,6 +26,7 @@ use crate::link_reports;
 use crate::metadata::REGRESSIONS;
 use crate::session::{cargo_config, find_toolchain};
 use crate::settings::{OutputOptions, RunOptions};
+use crate::stored_flags::StoredFlags;
 use crate::toolchain::Toolchain;
 
 /// Directory of results, where the user names none.
@@ -37,10 +38,13 @@ const TARGET: &str = "main";
 impl ProgramOptions {
     /// Complains about options that make no sense without a program.
     pub(crate) fn refuse(&self) -> Result<(), Failure> {
-        let flag = match (&self.results, &self.stdin) {
-            (Some(_), _) => "--results",
-            (None, Some(_)) => "--stdin",
-            (None, None) => return Ok(()),
+        let given = [
+            (self.results.is_some(), "--results"),
+            (self.stdin.is_some(), "--stdin"),
+            (self.exit_code.is_some(), "--exit-code"),
+        ];
+        let Some((_, flag)) = given.into_iter().find(|(is_given, _)| *is_given) else {
+            return Ok(());
         };
         Err(Failure::new(
             Exit::Usage,
@@ -133,15 +137,10 @@ impl ProgramSession {
     }
 
     /// The program as a target.
-    pub(crate) fn target(
-        &mut self,
-        path: &str,
-        arguments: &[String],
-        stdin: Option<&Path>,
-    ) -> Result<Target, Failure> {
+    pub(crate) fn target(&mut self, path: &str, flags: &StoredFlags) -> Result<Target, Failure> {
         let exe = self.root.join(path);
         check_file(&exe, path)?;
-        let stdin = stdin.map(|stdin| self.root.join(stdin));
+        let stdin = flags.stdin.as_ref().map(|stdin| self.root.join(stdin));
         if let Some(stdin) = &stdin
             && let Err(error) = std::fs::File::open(stdin)
         {
@@ -194,8 +193,9 @@ impl ProgramSession {
             target: TARGET.to_owned(),
             package: String::new(),
             kind: TargetKind::Program,
-            args: arguments.to_vec(),
+            args: flags.arguments.clone(),
             stdin,
+            success: flags.exit_code.unwrap_or(0),
             env,
             cwd: self.root.clone(),
             unseen_synchronisation,

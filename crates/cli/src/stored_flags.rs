@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::arguments::ProgramOptions;
 use crate::cargo_build::as_text;
 use crate::cargo_flags::CargoFlags;
 use crate::file::write_whole;
@@ -22,6 +23,9 @@ pub(crate) struct StoredFlags {
     /// What the program reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<PathBuf>,
+    /// The exit code by which the program says that all is well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u8>,
 }
 
 impl StoredFlags {
@@ -30,16 +34,26 @@ impl StoredFlags {
         Self {
             flags: as_text(&flags.all()),
             arguments: arguments.to_vec(),
-            stdin: None,
+            ..Self::default()
         }
     }
 
     /// Those of a program that cargo does not build.
-    pub(crate) fn of_program(arguments: &[String], stdin: Option<&Path>) -> Self {
+    pub(crate) fn of_program(arguments: &[String], options: &ProgramOptions) -> Self {
         Self {
             flags: Vec::new(),
             arguments: arguments.to_vec(),
-            stdin: stdin.map(Path::to_owned),
+            stdin: options.stdin.clone(),
+            exit_code: options.exit_code,
+        }
+    }
+
+    /// The same, but for what the user says anew.
+    pub(crate) fn with(self, options: &ProgramOptions) -> Self {
+        Self {
+            stdin: options.stdin.clone().or(self.stdin),
+            exit_code: options.exit_code.or(self.exit_code),
+            ..self
         }
     }
 

@@ -64,6 +64,7 @@ fn base(executable: &Executable, metadata: &Metadata) -> Target {
         kind: TargetKind::Main,
         args: Vec::new(),
         stdin: None,
+        success: 0,
         env: executable.record.changed_env(),
         cwd: executable.record.cwd.clone(),
         unseen_synchronisation: Vec::new(),

@@ -28,6 +28,11 @@ pub enum End {
 }
 
 impl End {
+    /// Whether the program ended as it should, where `success` is the exit code that says so.
+    pub fn is_success(self, success: u32) -> bool {
+        self == End::Passed || self == End::Exit(success)
+    }
+
     /// As a number, for the memory shared with forked children. Never 0.
     pub fn encode(self) -> u64 {
         match self {

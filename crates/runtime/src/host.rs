@@ -173,6 +173,7 @@ pub fn run_program(main: usize, argc: i32, argv: usize, envp: usize) -> ! {
 fn save_start() {
     let host = HOST.get();
     let world = world();
+    world.execution.heap.starts();
     host.start = world.execution.clone();
     let first = host.start.current as u32;
     shared()
@@ -281,7 +282,7 @@ fn run_plan() -> PlanEnd {
             return PlanEnd::Complete;
         }
         let found = control.findings.load(Ordering::Relaxed) != before;
-        if plan.stop_at_first != 0 && found && ended != End::Passed && ended != End::Exit(0) {
+        if plan.stop_at_first != 0 && found && !ended.is_success(control.success) {
             return PlanEnd::Finding;
         }
     }
@@ -455,7 +456,7 @@ fn judge(ended: End) {
     let world = world();
     let control = shared().control();
     match ended {
-        End::Exit(0) => {
+        End::Exit(code) if code == control.success => {
             if control.target == target::TEST {
                 shared().family().passing_value = host.test_return.map(|test| test.value);
             }

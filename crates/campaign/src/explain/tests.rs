@@ -57,6 +57,7 @@ fn target() -> Target {
         package: "p".to_owned(),
         kind: TargetKind::Test,
         stdin: None,
+        success: 0,
         args: Vec::new(),
         env: Vec::new(),
         cwd: PathBuf::new(),

@@ -7,6 +7,7 @@ use crate::arguments::{ListCommand, is_program};
 use crate::exit::{Exit, Failure};
 use crate::program::ProgramSession;
 use crate::session::Session;
+use crate::stored_flags::StoredFlags;
 use crate::test_arguments::TestSelection;
 
 pub(super) fn run(command: ListCommand) -> Result<Exit, Failure> {
@@ -15,8 +16,9 @@ pub(super) fn run(command: ListCommand) -> Result<Exit, Failure> {
         .as_deref()
         .filter(|filter| is_program(filter))
     {
+        let flags = StoredFlags::of_program(&command.rest, &command.program);
         let mut session = ProgramSession::open(command.program, command.run, command.output)?;
-        let target = session.target(path, &command.rest, None)?;
+        let target = session.target(path, &flags)?;
         session.console.show(&listed(&target));
         return Ok(Exit::Clean);
     }

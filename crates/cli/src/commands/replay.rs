@@ -39,13 +39,12 @@ pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
 /// The finding of a program that cargo does not build.
 fn run_program(command: ReplayCommand, stored: &Stored, results: &Path) -> Result<Exit, Failure> {
     let remembered = StoredFlags::load(results, &stored.id);
-    let (arguments, stdin) = match remembered {
-        Some(remembered) => (remembered.arguments, remembered.stdin),
-        None => (arguments(stored), None),
+    let flags = match remembered {
+        Some(remembered) => remembered.with(&command.program),
+        None => StoredFlags::of_program(&arguments(stored), &command.program),
     };
-    let stdin = command.program.stdin.clone().or(stdin);
     let mut session = ProgramSession::open(command.program, command.run, command.output)?;
-    let target = session.target(&stored.test, &arguments, stdin.as_deref())?;
+    let target = session.target(&stored.test, &flags)?;
     let options = session.campaign_options();
     let (console, stop) = (&mut session.console, &session.stop);
     let wanted = Wanted {

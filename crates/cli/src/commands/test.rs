@@ -59,9 +59,9 @@ fn run_program(
     prediction: Option<Prediction>,
 ) -> Result<Exit, Failure> {
     let TestCommand { program, run, .. } = command;
-    let stdin = program.stdin.clone();
+    let stored = StoredFlags::of_program(&command.rest, &program);
     let mut session = ProgramSession::open(program, run, command.output)?;
-    let target = session.target(path, &command.rest, stdin.as_deref())?;
+    let target = session.target(path, &stored)?;
     if command.no_run {
         return Ok(Exit::Clean);
     }
@@ -71,7 +71,6 @@ fn run_program(
         regressions: schedules(&session.regressions()),
         ..session.campaign_options()
     };
-    let stored = StoredFlags::of_program(&command.rest, stdin.as_deref());
     explore(
         &mut session.console,
         &session.stop,

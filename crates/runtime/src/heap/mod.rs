@@ -7,6 +7,7 @@
 pub mod granules;
 
 use crate::own;
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where the heap stands.
@@ -31,9 +32,13 @@ pub struct HeapState {
     /// First address never used.
     pub top: usize,
     kept: usize,
-    /// Counts changes of the queues.
-    changes: u64,
     queues: [Queue; CLASSES],
+    /// One bit for each queue that has changed since executions start.
+    changed: [u64; CLASSES.div_ceil(64)],
+    /// First address that was never used when executions start.
+    start: usize,
+    /// Blocks below it that were handed out again since, with their words of before.
+    reused: Vec<(usize, [usize; 2])>,
 }
 
 impl HeapState {
@@ -42,24 +47,63 @@ impl HeapState {
         Self {
             top: BASE + GRANULE,
             kept: 0,
-            changes: 0,
             queues: [Queue { head: 0, tail: 0 }; CLASSES],
+            changed: [0; CLASSES.div_ceil(64)],
+            start: 0,
+            reused: Vec::new(),
         }
     }
 
-    /// Takes over another state; queues are copied only where they differ.
+    /// Executions start here: this is what [`Self::restore`] comes back to.
+    pub fn starts(&mut self) {
+        self.start = self.top;
+        self.changed = [0; CLASSES.div_ceil(64)];
+        debug_assert!(self.reused.is_empty(), "restored, or never started");
+    }
+
+    /// Takes over the state in which executions start, and puts right what the table says of its
+    /// blocks: few words, of pages that would have to be copied whole.
     pub fn restore(&mut self, from: &Self) {
         if self.top > from.top {
             granules::clear(from.top, self.top);
         }
         self.top = from.top;
-        if self.changes != from.changes {
-            self.queues = from.queues;
-            self.kept = from.kept;
-            self.changes = from.changes;
+        self.kept = from.kept;
+        for (block, saved) in self.reused.drain(..) {
+            // SAFETY: the table covers the heap.
+            unsafe { *words(block) = saved };
+        }
+        for (word, changed) in self.changed.iter_mut().enumerate() {
+            while *changed != 0 {
+                let class = word * 64 + changed.trailing_zeros() as usize;
+                *changed &= *changed - 1;
+                let queue = from.queues[class];
+                self.queues[class] = queue;
+                if queue.head != 0 {
+                    *next_word(queue.tail) = 0;
+                }
+            }
+        }
+    }
+
+    fn change(&mut self, class: usize) -> &mut Queue {
+        self.changed[class / 64] |= 1 << (class % 64);
+        &mut self.queues[class]
+    }
+
+    /// A block that was freed is handed out again: its words are about to change.
+    fn reuse(&mut self, block: usize) {
+        // SAFETY: the table covers the heap.
+        let words = unsafe { *words(block) };
+        if block < self.start && words[0] & SAVED == 0 {
+            self.reused.push((block, words));
+            *size_word(block) |= SAVED;
         }
     }
 }
+
+/// Bit of a size: the words of the block are saved. No block is as large.
+const SAVED: usize = 1 << 63;
 
 impl Default for HeapState {
     fn default() -> Self {
@@ -139,13 +183,12 @@ pub fn allocate(state: &mut HeapState, size: usize, alignment: usize) -> Option<
     }
     let (class, rounded) = class_of(size);
     let alignment = alignment.max(GRANULE);
-    let queue = &mut state.queues[class];
-    let block = if state.kept > KEPT_BACK && queue.head != 0 && queue.head.is_multiple_of(alignment)
-    {
-        let block = queue.head;
-        queue.head = *next_word(block);
+    let first = state.queues[class].head;
+    let block = if state.kept > KEPT_BACK && first != 0 && first.is_multiple_of(alignment) {
+        let block = first;
+        state.reuse(block);
+        state.change(class).head = *next_word(block);
         state.kept -= rounded;
-        state.changes += 1;
         // The next owner is not in a race with the last one: an allocator orders them.
         crate::oracles::race::forget(block, rounded);
         block
@@ -158,22 +201,14 @@ pub fn allocate(state: &mut HeapState, size: usize, alignment: usize) -> Option<
         state.top = top;
         block
     };
-    *size_word(block) = size;
+    *size_word(block) = *size_word(block) & SAVED | size;
     granules::handed_out(block, size, rounded);
     Some(block)
 }
 
 /// Size of a block, live or freed.
 pub fn size_of(block: usize) -> usize {
-    *size_word(block)
-}
-
-/// The tables for the used part of the heap: they belong to its contents.
-pub fn tables(state: &HeapState) -> [(usize, usize); 2] {
-    [
-        (words(BASE) as usize, words(state.top) as usize),
-        (granules::place(BASE), granules::place(state.top)),
-    ]
+    *size_word(block) & !SAVED
 }
 
 /// Gives a live block back. Its bytes stay as they are until the place is used again.
@@ -182,8 +217,7 @@ pub fn free(state: &mut HeapState, block: usize) {
     granules::freed(block, rounded);
     *next_word(block) = 0;
     state.kept += rounded;
-    state.changes += 1;
-    let queue = &mut state.queues[class];
+    let queue = state.change(class);
     if queue.head == 0 {
         queue.head = block;
     } else {
@@ -224,6 +258,37 @@ mod tests {
         state.restore(&start);
         assert_eq!(granules::standing(again), granules::Standing::None);
         assert_eq!(allocate(&mut state, 1 << 20, 16), Some(blocks[0]));
+    }
+
+    #[test]
+    fn what_executions_do_to_blocks_of_before_is_undone() {
+        map();
+        let mut state = HeapState::new();
+        state.top += SIZE / 2;
+        let allocate = |state: &mut HeapState, size| allocate(state, size, 16).expect("room");
+        let [first, second, live] = [24, 32, 17].map(|size| allocate(&mut state, size));
+        free(&mut state, first);
+        free(&mut state, second);
+        state.kept = KEPT_BACK + 1024;
+        state.starts();
+        let start = state.clone();
+        for _ in 0..3 {
+            // One execution: what was freed before is used again and freed in another order.
+            assert_eq!(allocate(&mut state, 20), first);
+            assert_eq!(allocate(&mut state, 30), second);
+            free(&mut state, second);
+            free(&mut state, live);
+            free(&mut state, first);
+            assert_eq!(allocate(&mut state, 18), second);
+            let new = allocate(&mut state, 1000);
+            free(&mut state, new);
+            state.restore(&start);
+            assert_eq!([first, second, live].map(size_of), [24, 32, 17]);
+            assert_eq!((state.top, state.kept), (start.top, start.kept));
+        }
+        let order = [(); 3].map(|()| allocate(&mut state, 32));
+        assert_eq!(order[..2], [first, second]);
+        assert!(order[2] >= start.top, "the queue ends where it did");
     }
 
     #[test]

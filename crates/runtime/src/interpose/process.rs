@@ -18,7 +18,7 @@ pub fn ends(code: i32) -> ! {
     if world().running && current != host::first_thread() && !host::is_harness(current) {
         shared().note_condition(conditions::EXIT_IN_THREAD);
     }
-    if world().running && code == 0 {
+    if world().running && code as u32 & 0xff == shared().control().success {
         deadlock::settle();
     }
     host::end(End::Exit(code as u32 & 0xff))

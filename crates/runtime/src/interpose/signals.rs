@@ -13,12 +13,15 @@ use crate::oracles::crash;
 use crate::own;
 use crate::record;
 use crate::scheduler;
+use crate::shared::shared;
 use crate::snapshot;
 use crate::syscalls::{self, as_errno, error};
 use crate::thread::{State, Wait};
 use crate::timers;
 use crate::world::{is_controlled, live, take_at_site, world};
 use core::ffi::c_void;
+use core::sync::atomic::Ordering;
+use raddle_abi::control::stage;
 use raddle_abi::site::Operation;
 
 const FATAL: [usize; 6] = [
@@ -29,6 +32,9 @@ const FATAL: [usize; 6] = [
     signal::SIGFPE,
     signal::SIGSEGV,
 ];
+/// Signals of a stack that overflows. Where somebody else handles them when a program starts,
+/// std keeps no books about the stack of every thread, which cost more than starting it.
+const OVERFLOWS: [usize; 2] = [signal::SIGSEGV, signal::SIGBUS];
 const ALTERNATE_STACK: usize = 1 << 16;
 /// What a wait for any signal waits for. No object of the program stands there.
 pub const SIGNALS: usize = 24;
@@ -196,6 +202,11 @@ fn install_for(number: usize) {
     };
 }
 
+/// Whether std prepares a Rust program: executions have not begun.
+fn is_starting() -> bool {
+    shared().control().stage.load(Ordering::Relaxed) == stage::STARTING
+}
+
 /// Sets what happens at a signal, and returns what did.
 fn set_action(number: i32, new: Option<Action>) -> Result<Action, isize> {
     const SIGKILL: i32 = 9;
@@ -204,7 +215,10 @@ fn set_action(number: i32, new: Option<Action>) -> Result<Action, isize> {
         return Err(error(EINVAL));
     }
     let signals = &mut world().execution.signals;
-    let old = signals.actions[number as usize];
+    let mut old = signals.actions[number as usize];
+    if new.is_none() && OVERFLOWS.contains(&(number as usize)) && is_starting() {
+        old.handler = on_fatal as *const () as usize;
+    }
     if let Some(new) = new {
         if number == SIGKILL || number == SIGSTOP {
             return Err(error(EINVAL));
