@@ -27,7 +27,8 @@ fn test<'a>(task: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
 fn programs_wait_for_native_threads_whatever_they_do() {
     let fixture = program(&[]);
     for task in [
-        "wakes", "polled", "limited", "counts", "locks", "library", "joined", "selected", "unseen",
+        "wakes", "polled", "limited", "counts", "locks", "library", "joined", "reads", "meets",
+        "selected", "unseen",
     ] {
         let run = fixture.check(&test(task, &[]), 0);
         let test = run.test("./prog");

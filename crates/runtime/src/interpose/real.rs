@@ -79,6 +79,9 @@ real_functions! {
     fork: fn() -> i32;
     sigaction: fn(i32, *const c_void, *mut c_void) -> i32;
     malloc_usable_size: fn(*mut c_void) -> usize;
+    pthread_rwlock_tryrdlock: fn(usize) -> i32;
+    pthread_rwlock_trywrlock: fn(usize) -> i32;
+    pthread_rwlock_unlock: fn(usize) -> i32;
 }
 
 fn next(name: &[u8]) -> *mut c_void {
