@@ -47,6 +47,11 @@ pub struct Plan {
     /// 1 to keep the marks of every execution (see [`crate::mark`]), and to tell every finding
     /// anew that an earlier plan has shown: with another input it means something else.
     pub marks: u32,
+    /// 1 to break an execution off that starts a thread, unless it has done something to the
+    /// world outside that its end might undo.
+    pub alone: u32,
+    /// Nothing: the entries that follow are aligned.
+    pub unused: u32,
 }
 
 /// Bits of [`Plan::oracles`]. Panic, crash and deadlock are always watched.

@@ -13,8 +13,10 @@
 use crate::instances::{BaseId, Instances, statics_of};
 use crate::type_names::{Class, array, base, behind_pointers, c_file, class, parent};
 use raddle_trace::event::TraceSite;
-use raddle_trace::program_map::{ProgramMap, TypeInfo};
+use raddle_trace::program_map::ProgramMap;
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// What a function is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,26 +29,52 @@ pub struct Declared {
     pub is_c: bool,
 }
 
+/// The user's types that a type holds, without generic arguments.
+type Held = Rc<BTreeSet<String>>;
+
 /// Looks functions up in a program's map.
 pub struct Declarations<'a> {
     map: &'a ProgramMap,
-    /// The user's types that a type holds, without generic arguments.
-    held: HashMap<String, BTreeSet<String>>,
+    /// What the types hold that were asked for; nothing if there is no such type. A program has
+    /// far more types than an execution has to do with.
+    held: RefCell<HashMap<String, Option<Held>>>,
 }
 
 impl<'a> Declarations<'a> {
     /// From the program's map.
     pub fn new(map: &'a ProgramMap) -> Self {
-        let mut held: HashMap<String, BTreeSet<String>> = HashMap::new();
-        let own = |info: &&TypeInfo| class(&info.name) == Class::Own;
-        for info in map.types.iter().filter(own) {
-            let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
-            for field in info.fields.iter().chain(&info.variants) {
-                collect(map, &field.type_name, &mut found, &mut seen);
-            }
-            held.entry(base(&info.name)).or_default().extend(found);
+        Self {
+            map,
+            held: RefCell::default(),
         }
-        Self { map, held }
+    }
+
+    /// What a type of the user's holds, by its name without generic arguments.
+    fn held(&self, owner: &str) -> Option<Held> {
+        if let Some(known) = self.held.borrow().get(owner) {
+            return known.clone();
+        }
+        let types = &self.map.types;
+        let first = types.partition_point(|info| info.name.as_str() < owner);
+        let mut of_owner = types[first..]
+            .iter()
+            .take_while(|info| info.name.starts_with(owner))
+            .filter(|info| class(&info.name) == Class::Own && base(&info.name) == owner)
+            .peekable();
+        let held = of_owner.peek().is_some().then(|| {
+            let mut held = BTreeSet::new();
+            for info in of_owner {
+                let mut seen = BTreeSet::new();
+                for field in info.fields.iter().chain(&info.variants) {
+                    collect(self.map, &field.type_name, &mut held, &mut seen);
+                }
+            }
+            Rc::new(held)
+        });
+        self.held
+            .borrow_mut()
+            .insert(owner.to_owned(), held.clone());
+        held
     }
 
     /// What the function is that is entered at a site.
@@ -74,7 +102,11 @@ impl<'a> Declarations<'a> {
             return Declared::default();
         };
         let mut names: BTreeSet<String> = BTreeSet::from([owner.clone()]);
-        names.extend(self.held.get(&owner).cloned().unwrap_or_default());
+        names.extend(
+            self.held(&owner)
+                .iter()
+                .flat_map(|held| held.iter().cloned()),
+        );
         names.insert(statics_of(parent(&owner)));
         let mut bases: Vec<_> = names.iter().map(|name| instances.base(name)).collect();
         bases.sort_unstable();
@@ -102,7 +134,7 @@ impl<'a> Declarations<'a> {
             return (class(owner) == Class::Own).then(|| base(owner));
         }
         let owner = parent(path);
-        self.held.contains_key(owner).then(|| owner.to_owned())
+        self.held(owner).map(|_| owner.to_owned())
     }
 }
 
@@ -249,7 +281,7 @@ mod tests {
         );
         let map = map(&types, "");
         let declarations = Declarations::new(&map);
-        let held = &declarations.held["a::Holder"];
+        let held = &declarations.held("a::Holder").expect("a type");
         assert!(held.contains("a::Held"), "{held:?}");
     }
 }

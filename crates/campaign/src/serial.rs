@@ -1,13 +1,15 @@
-//! Three serial runs of every test, before it is explored.
+//! Serial runs of every test, before it is explored.
 //!
-//! They show that the program behaves the same when the schedule is the same, and whether
+//! A first one, without the race oracle, is broken off as soon as there is a second thread. If
+//! it comes to its end there is nothing to interleave, and that is all: most tests have one
+//! thread. Otherwise there are three runs. They show that the program behaves the same when the schedule is the same, and whether
 //! there is anything to interleave. A test that fails serially is explored only if it passes
 //! under some other schedule: then its failure depends on the interleaving, else it does not.
 //! The very first run may differ from all others: it may leave files that they find.
 
-use raddle_abi::control::conditions;
+use raddle_abi::control::{PlanEnd, conditions};
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::Reexecution;
+use raddle_abi::plan::{Reexecution, oracles};
 use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding};
 
 use crate::test_run::{Ended, TestRun};
@@ -28,6 +30,8 @@ pub(crate) struct SerialRuns {
     /// The first run differed, and is not counted.
     has_warmed_up: bool,
     sightings: Vec<RawFinding>,
+    /// The test was seen to start a thread, or to fail without.
+    has_looked: bool,
     /// The test is worth exploring.
     is_settled: bool,
 }
@@ -50,6 +54,10 @@ pub(crate) fn check(test: &mut TestRun<'_>) -> Ended<()> {
     if test.course.serial.is_settled {
         return Ok(());
     }
+    if !test.course.serial.has_looked {
+        look(test, &request)?;
+        test.course.serial.has_looked = true;
+    }
     while test.course.serial.runs < RUNS {
         run(test, &request)?;
     }
@@ -58,6 +66,30 @@ pub(crate) fn check(test: &mut TestRun<'_>) -> Ended<()> {
     let sightings = std::mem::take(&mut test.course.serial.sightings);
     test.sighted(&sightings, &request);
     Ok(())
+}
+
+/// Looks whether the test has a single thread and passes, which is then its verdict.
+fn look(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
+    let success = u32::from(test.target.success);
+    let request = PlanRequest {
+        oracles: request.oracles & oracles::HEAP,
+        alone: true,
+        ..request.clone()
+    };
+    let is_alone = |outcome: &Outcome| {
+        outcome.end == PlanEnd::Complete
+            && outcome.executions == 1
+            && outcome.broken_off + outcome.cut == 0
+            && outcome.threads <= 1
+            && outcome.conditions & conditions::FOREIGN_THREAD == 0
+            && outcome.findings.is_empty()
+            && outcome.died.is_none()
+            && outcome.exit_code == success
+    };
+    match test.plan_if(&request, is_alone)? {
+        true => Err(Verdict::SingleThreaded),
+        false => Ok(()),
+    }
 }
 
 /// One serial run.
@@ -84,6 +116,7 @@ fn run(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
         }
         *serial = SerialRuns {
             has_warmed_up: true,
+            has_looked: true,
             ..SerialRuns::default()
         };
     }

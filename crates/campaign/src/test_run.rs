@@ -60,6 +60,13 @@ fn oracles_of(options: &Options, target: &Target) -> u32 {
     races | if options.heap { oracles::HEAP } else { 0 }
 }
 
+/// What it means for a test that a plan could not be run.
+fn of_error(error: &RunnerError) -> Verdict {
+    Verdict::NotTestable {
+        why: verdict::of_error(error),
+    }
+}
+
 /// A plan that came to nothing, and what that means for the test.
 pub(crate) type Ended<T> = Result<T, Verdict>;
 
@@ -159,10 +166,25 @@ impl TestRun<'_> {
         self.count(outcome)
     }
 
+    /// Runs a plan that counts only if its outcome is `wanted`; whether it is.
+    pub fn plan_if(
+        &mut self,
+        request: &PlanRequest,
+        wanted: impl FnOnce(&Outcome) -> bool,
+    ) -> Ended<bool> {
+        let outcome = self.runner.run(request).map_err(|error| of_error(&error))?;
+        if outcome.end == PlanEnd::Stopped {
+            return Err(self.course.out_of_time(self.session));
+        }
+        let is_wanted = wanted(&outcome);
+        if is_wanted {
+            self.course.count(&outcome);
+        }
+        Ok(is_wanted)
+    }
+
     fn count(&mut self, outcome: Result<Outcome, RunnerError>) -> Ended<Outcome> {
-        let outcome = outcome.map_err(|error| Verdict::NotTestable {
-            why: verdict::of_error(&error),
-        })?;
+        let outcome = outcome.map_err(|error| of_error(&error))?;
         self.course.count(&outcome);
         if outcome.end == PlanEnd::Stopped && !self.allowance.has_explored() {
             return Err(self.course.out_of_time(self.session));

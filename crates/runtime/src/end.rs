@@ -13,7 +13,7 @@ pub enum End {
     Abandoned,
     /// It was too long.
     Cut,
-    /// The strategy knows all that could follow.
+    /// Nobody wants to know what could follow.
     Known,
     /// It asked for a system call whose effect a snapshot cannot undo.
     NeedsFork,

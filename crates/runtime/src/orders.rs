@@ -47,6 +47,8 @@ pub struct Orders {
     pub can_break_off: bool,
     /// Keep the marks of executions (see [`crate::marks`]).
     pub marks: bool,
+    /// Break executions off that start a thread.
+    pub alone: bool,
     /// Where the plan's input is, and its bytes.
     pub input: (usize, usize),
     /// What a plan has to have in common with this one to go on with its search.
@@ -90,6 +92,7 @@ impl Orders {
             private_stacks: false,
             can_break_off: false,
             marks: false,
+            alone: false,
             input: (0, 0),
             course: Course {
                 strategy: String::new(),
@@ -175,6 +178,7 @@ pub fn take(plan: &Plan) {
     };
     orders.record = plan.record != 0;
     orders.marks = plan.marks != 0;
+    orders.alone = plan.alone != 0;
     orders.input = (place, plan.input as usize);
     orders.only_watched = orders.watch && !orders.record && !orders.plain_points;
     crate::hooks::plain::set_racy(racy);

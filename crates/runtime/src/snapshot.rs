@@ -235,17 +235,15 @@ pub fn track() {
     }
     snapshot.tracking = true;
     let block = world().host_fs;
-    let kernel_writes = if rseq::is_given_up() {
-        block..block
-    } else {
-        block..block + THREAD_BLOCK
-    };
+    let kernel_writes = (!rseq::is_given_up()).then_some(block..block + THREAD_BLOCK);
     // A thread that only waits for the test never touches its stack. Where OS threads of their
     // own run on the stacks, the kernel writes there too.
     let stacks_are_hot = carrier::is_os();
     for region in &snapshot.regions {
         for (address, copy, bytes) in region.pages() {
-            let kernel = address < kernel_writes.end && address + bytes > kernel_writes.start;
+            let kernel = kernel_writes
+                .as_ref()
+                .is_some_and(|range| address < range.end && address + bytes > range.start);
             if kernel || region.is_stack && stacks_are_hot {
                 snapshot.hot.push((address, copy, bytes));
             } else {

@@ -25,6 +25,10 @@ impl Strategy for Random {
     fn pick(&mut self, view: &View<'_>) -> usize {
         match view.candidates() {
             0 | 1 => view.candidate(0),
+            // The usual case, in which all are candidates.
+            several if several == view.enabled.len() => {
+                usize::from(view.enabled[self.rng.below(several as u64) as usize])
+            }
             several => view.candidate(self.rng.below(several as u64) as usize),
         }
     }

@@ -142,7 +142,7 @@ impl View<'_> {
 ///
 /// The runtime notes down a decision exactly where a strategy picks another thread than this,
 /// and replay applies this rule between the decisions, so both have to share it.
-#[inline]
+#[inline(always)]
 pub fn default_pick(view: &View<'_>) -> usize {
     if !view.current_enabled {
         view.enabled

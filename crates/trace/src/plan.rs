@@ -45,6 +45,8 @@ pub struct PlanRequest {
     pub input: Vec<u8>,
     /// Keep the marks of every execution, and tell every finding anew.
     pub marks: bool,
+    /// Break an execution off that starts a thread.
+    pub alone: bool,
 }
 
 impl Default for PlanRequest {
@@ -68,6 +70,7 @@ impl Default for PlanRequest {
             rules: Vec::new(),
             input: Vec::new(),
             marks: false,
+            alone: false,
         }
     }
 }
@@ -130,6 +133,8 @@ impl PlanRequest {
             self.rules.len() as u32,
             self.input.len() as u32,
             u32::from(self.marks),
+            u32::from(self.alone),
+            0,
         ] {
             bytes.u32(number);
         }

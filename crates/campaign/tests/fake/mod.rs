@@ -142,6 +142,11 @@ fn run_plan(fake: &Fake, behaviour: &str) -> PlanEnd {
         if control.stop.load(Ordering::Relaxed) != 0 {
             return PlanEnd::Stopped;
         }
+        if plan.alone != 0 && behaviour != "single" {
+            control.broken_off.fetch_add(1, Ordering::Relaxed);
+            control.executions.fetch_add(1, Ordering::Release);
+            continue;
+        }
         let seed = plan.seed + index;
         control.seed.store(seed, Ordering::Relaxed);
         control.exit_code.store(0, Ordering::Relaxed);
@@ -163,7 +168,7 @@ fn run_plan(fake: &Fake, behaviour: &str) -> PlanEnd {
                 hash = u64::from(std::process::id()) ^ control.points.load(Ordering::Relaxed)
             }
             "differs interleaved" if !is_serial => hash ^= control.points.load(Ordering::Relaxed),
-            "differs once" if control.executions.load(Ordering::Relaxed) == 0 => hash ^= 1,
+            "differs once" if control.points.load(Ordering::Relaxed) == 0 => hash ^= 1,
             "garbage" if !is_serial => {
                 fake.put(FINDINGS_OFFSET, &[0xff; 64]);
                 control.findings.store(u32::MAX, Ordering::Release);

@@ -86,6 +86,9 @@ pub fn add_detached(start: usize, argument: usize) {
 
 /// Adds a thread, and returns its number.
 fn add(start: usize, argument: usize, detached: bool, site: SiteId) -> usize {
+    if world().running && world().orders.alone && !shared().family().needs_fork {
+        host::end(End::Known);
+    }
     let loan = borrow();
     let parent = world().execution.current;
     let mut thread = Thread::new();
