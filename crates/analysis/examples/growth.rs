@@ -197,6 +197,7 @@ fn map() -> ProgramMap {
     let pair = vec![field("x", 0, "u64", 8), field("y", 8, "u64", 8)];
     let mut map = ProgramMap {
         overrides: Default::default(),
+        memo: Default::default(),
         build_id: String::new(),
         types: vec![
             info("a::Table", 16 + ELEMENTS * 8, table),

@@ -9,6 +9,7 @@ mod blocks;
 use crate::pointees::{Pointee, pointee};
 use crate::type_names::{Class, array, base, class, is_left_out, is_waited_on};
 use raddle_trace::program_map::{FieldInfo, ProgramMap, TypeInfo};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -76,23 +77,31 @@ pub struct Layout {
 /// Layouts of the types of a program.
 pub struct Layouts<'a> {
     map: &'a ProgramMap,
-    known: HashMap<String, Rc<Layout>>,
-    blocks: HashMap<(Pointee, u64, u64), Option<Rc<Block>>>,
+    known: Rc<Known>,
 }
+
+/// Layouts that were asked for, in whatever execution of the program.
+#[derive(Default)]
+struct Known {
+    types: RefCell<HashMap<String, Rc<Layout>>>,
+    blocks: RefCell<HashMap<BlockKey, Option<Rc<Block>>>>,
+}
+
+/// What points to a block, how many bytes that has, and where in it.
+type BlockKey = (Pointee, u64, u64);
 
 impl<'a> Layouts<'a> {
     /// From the program's map.
     pub fn new(map: &'a ProgramMap) -> Self {
         Self {
             map,
-            known: HashMap::new(),
-            blocks: HashMap::new(),
+            known: map.memo.get(),
         }
     }
 
     /// A type's layout; an empty one if it is not known.
     pub fn layout(&mut self, name: &str) -> Rc<Layout> {
-        if let Some(known) = self.known.get(name) {
+        if let Some(known) = self.known.types.borrow().get(name) {
             return Rc::clone(known);
         }
         let size = self.map.type_named(name).map_or(0, |info| info.size);
@@ -105,7 +114,8 @@ impl<'a> Layouts<'a> {
         };
         taker.take(name, 0, size, None, 0);
         let layout = Rc::new(taker.finish());
-        self.known.insert(name.to_owned(), Rc::clone(&layout));
+        let mut types = self.known.types.borrow_mut();
+        types.insert(name.to_owned(), Rc::clone(&layout));
         layout
     }
 }

@@ -1,6 +1,7 @@
 //! What the tests of this crate share: program maps and traces by hand.
 
 use raddle_trace::event::{Action, SiteIndex, Trace, TraceSite};
+use raddle_trace::memo::Memo;
 use raddle_trace::overrides::Overrides;
 use raddle_trace::program_map::{FieldInfo, FunctionInfo, ProgramMap, TypeInfo};
 use raddle_trace::text;
@@ -16,6 +17,7 @@ pub fn map(types: &str, functions: &str) -> ProgramMap {
     let mut map = ProgramMap {
         build_id: String::new(),
         overrides: Overrides::default(),
+        memo: Memo::default(),
         types: lines(types).iter().map(|line| type_info(line)).collect(),
         functions: lines(functions)
             .iter()

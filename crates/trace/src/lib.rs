@@ -25,6 +25,8 @@ pub mod image;
 #[cfg(feature = "std")]
 pub mod libraries;
 #[cfg(feature = "std")]
+pub mod memo;
+#[cfg(feature = "std")]
 pub mod naming;
 #[cfg(feature = "std")]
 pub mod outcome;

@@ -5,6 +5,7 @@
 //! (`raddle program map 1`); readers accept this version and say so if it is another. Executables of C,
 //! which are linked by others, carry the parts of their objects in a section instead.
 
+use crate::memo::Memo;
 use crate::overrides::Overrides;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
@@ -33,6 +34,9 @@ pub struct ProgramMap {
     /// What the user says besides; in no file.
     #[serde(skip)]
     pub overrides: Overrides,
+    /// What analyses have derived from all that.
+    #[serde(skip)]
+    pub memo: Memo,
 }
 
 /// A type's layout.
@@ -227,6 +231,7 @@ mod tests {
         };
         let mut map = ProgramMap {
             overrides: Overrides::default(),
+            memo: Memo::default(),
             build_id: "b".into(),
             types: vec![
                 TypeInfo {

@@ -27,11 +27,11 @@ impl Layouts<'_> {
     /// be told what stands where.
     pub fn block(&mut self, pointee: &Pointee, size: u64, at: u64) -> Option<Rc<Block>> {
         let key = (pointee.clone(), size, at);
-        if let Some(known) = self.blocks.get(&key) {
+        if let Some(known) = self.known.blocks.borrow().get(&key) {
             return known.clone();
         }
         let block = self.new_block(pointee, size, at).map(Rc::new);
-        self.blocks.insert(key, block.clone());
+        self.known.blocks.borrow_mut().insert(key, block.clone());
         block
     }
 
