@@ -69,7 +69,8 @@ fn read(path: &Path) -> Option<Table> {
     std::fs::read_to_string(path).ok()?.parse().ok()
 }
 
-fn cargo_home() -> Option<PathBuf> {
+/// Where cargo keeps what all projects share.
+pub(crate) fn cargo_home() -> Option<PathBuf> {
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"));
     std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)

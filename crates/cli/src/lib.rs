@@ -35,6 +35,7 @@ mod stored_flags;
 mod targets;
 mod test_arguments;
 mod toolchain;
+mod withdrawn;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

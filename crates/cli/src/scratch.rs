@@ -96,12 +96,16 @@ impl Scratch {
         if !scratch.directory.join("src/main.rs").exists() {
             scratch.write("src/main.rs", EMPTY)?;
         }
-        if let Some(lock) = lock.and_then(|lock| fs::read_to_string(lock).ok())
-            && !scratch.directory.join("Cargo.lock").exists()
-        {
-            scratch.write("Cargo.lock", &lock)?;
-        }
+        scratch.lock(|| fs::read_to_string(lock?).ok())?;
         Ok(scratch)
+    }
+
+    /// Writes a lock file, unless there is one.
+    pub(crate) fn lock(&self, lock: impl FnOnce() -> Option<String>) -> Result<(), Failure> {
+        match self.directory.join("Cargo.lock").exists() {
+            true => Ok(()),
+            false => lock().map_or(Ok(()), |text| self.write("Cargo.lock", &text)),
+        }
     }
 
     /// With findings kept where the user's are, so that other commands find them.

@@ -27,6 +27,7 @@ use crate::personality;
 use crate::probe::{self, Checked};
 use crate::scratch::{self, Dependency, Scratch};
 use crate::session::Session;
+use crate::withdrawn;
 
 /// Most rounds in which the compiler judges.
 const ROUNDS: usize = 20;
@@ -43,7 +44,7 @@ pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, sentence));
     }
     let scratch = match &command.package {
-        Some(package) => published(package, &command.cargo.features, &names)?,
+        Some(package) => published(package, &command.cargo, &names)?,
         None => beside(&command.cargo, &names)?,
     };
     let flags = CargoFlags {
@@ -86,7 +87,7 @@ fn crate_names(subject: &str) -> Vec<String> {
 }
 
 /// A project for a package of the registry.
-fn published(package: &str, features: &[String], names: &[String]) -> Result<Scratch, Failure> {
+fn published(package: &str, flags: &CargoFlags, names: &[String]) -> Result<Scratch, Failure> {
     let Some((name, version)) = package.split_once('@') else {
         let sentence =
             format!("`--crate {package}` lacks a version, as in `--crate {package}@1.0.0`");
@@ -99,14 +100,23 @@ fn published(package: &str, features: &[String], names: &[String]) -> Result<Scr
         let sentence = format!("the type does not come from `{name}`: name it from there on");
         return Err(Failure::new(Exit::Usage, sentence));
     }
-    let features = features
+    let features = flags
+        .features
         .iter()
         .flat_map(|list| list.split([',', ' ']))
         .filter(|name| !name.is_empty())
         .map(str::to_owned);
     let features: Vec<String> = features.collect();
     let dependency = Dependency::published(name, version, &features);
-    Scratch::create(directory, &[dependency], None)
+    let scratch = Scratch::create(directory, &[dependency], None)?;
+    scratch.lock(|| {
+        let is_offline = flags.offline || flags.frozen;
+        match withdrawn::resolves(&scratch.manifest(), is_offline) {
+            true => None,
+            false => withdrawn::lock(scratch::NAME, name, version),
+        }
+    })?;
+    Ok(scratch)
 }
 
 /// A project beside the user's.
