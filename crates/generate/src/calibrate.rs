@@ -1,11 +1,12 @@
-//! Looks at each method alone before any test: whether it returns, panics, gives different results
-//! in the same state, or changes nothing.
+//! Looks at each method alone before any test: whether it returns, panics or gives different results
+//! in the same state. What it changes is then found by [`effects`].
 
 use raddle_abi::mark::End;
 use raddle_schedule::rng::Rng;
 use raddle_trace::runner::{Death, PlanRequest, Runner, RunnerError};
 
 use crate::compose::Composer;
+use crate::effects;
 use crate::history::{History, is_panic};
 use crate::program::{Calibration, Program};
 use crate::select::Guidance;
@@ -15,11 +16,6 @@ use crate::test_case::TestCase;
 const STATES: u64 = 4;
 /// Most calls that make such a state.
 const PREFIX: u64 = 3;
-
-/// States in which a method has to change nothing, to be one that changes nothing.
-const PURITY_STATES: u64 = 12;
-/// Fewer calls than this make such a state.
-const PURITY_PREFIX: u64 = 6;
 
 /// A method that cannot be part of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,79 +61,8 @@ pub fn calibrate(
             }
         }
     }
-    find_pure(program, runner, &mut rng)?;
+    effects::find(program, runner, &mut rng)?;
     Ok(excluded)
-}
-
-/// Finds out which methods change nothing that any method shows.
-fn find_pure(
-    program: &mut Program,
-    runner: &mut dyn Runner,
-    rng: &mut Rng,
-) -> Result<(), RunnerError> {
-    let quiet: Vec<u16> = program
-        .methods
-        .iter()
-        .filter(|(_, method)| method.is_quiet())
-        .map(|(number, _)| *number)
-        .collect();
-    for number in &quiet {
-        let mut is_pure = true;
-        for _ in 0..PURITY_STATES {
-            let composer = Composer {
-                program,
-                guidance: Guidance::Random,
-                threads: 1,
-            };
-            let any = |rng: &mut Rng| {
-                let operation = quiet[rng.below(quiet.len() as u64) as usize];
-                composer.call(operation, rng)
-            };
-            let prefix = (0..rng.below(PURITY_PREFIX)).map(|_| any(rng)).collect();
-            let after = quiet
-                .iter()
-                .map(|other| composer.call(*other, rng))
-                .collect();
-            let with = TestCase {
-                constructor: program.constructors.first().copied().unwrap_or(0),
-                bytes: vec![2; 4],
-                prefix,
-                threads: vec![vec![composer.call(*number, rng)]],
-                after,
-            };
-            let without = TestCase {
-                threads: vec![Vec::new()],
-                ..with.clone()
-            };
-            let (with, without) = (shown(&with, runner)?, shown(&without, runner)?);
-            is_pure = with.is_some() && with == without;
-            if !is_pure {
-                break;
-            }
-        }
-        if let Some(method) = program.methods.get_mut(number) {
-            method.calibration.is_pure = is_pure;
-        }
-    }
-    Ok(())
-}
-
-/// What the calls after a test's threads show, if it comes to its end.
-fn shown(
-    test: &TestCase,
-    runner: &mut dyn Runner,
-) -> Result<Option<Vec<Option<String>>>, RunnerError> {
-    let outcome = runner.run(&PlanRequest {
-        strategy: "serial".to_owned(),
-        oracles: 0,
-        input: test.encode(&[vec![0, 0]]),
-        marks: true,
-        ..PlanRequest::default()
-    })?;
-    let history = outcome.marks.first();
-    let history = history.and_then(|execution| History::read(test, execution).remove(&0));
-    let history = history.filter(|history| history.is_whole);
-    Ok(history.map(|history| history.after.into_iter().map(|step| step.result).collect()))
 }
 
 /// A call of the method, after some others that are known to return. The first state is that of a

@@ -2,12 +2,17 @@
 //!
 //! For each selected pair two: one whose object is as it was made, and one with up to five calls
 //! before that change it. Threads then call the two methods in turn, beginning with different
-//! ones.
+//! ones. In the end come calls that show what has become of the object.
+//!
+//! The paper leaves open which calls change the object: most of ours are such that the pair's methods
+//! notice ([`effects`](crate::effects)).
+
+use std::collections::BTreeSet;
 
 use raddle_schedule::rng::Rng;
 
 use crate::pairs::Pair;
-use crate::program::Program;
+use crate::program::{Method, Program};
 use crate::select::Guidance;
 use crate::test_case::{Call, TestCase};
 
@@ -23,8 +28,11 @@ const BYTES: u64 = 6;
 const VALUES: u64 = 12;
 /// Of two objects the second gets one of so many calls, if they take no other.
 const SECOND_OBJECT: u64 = 4;
-/// Most calls that look at the object when threads have ended.
-const AFTER: usize = 8;
+/// Most calls without arguments, and with some, that look at the object when threads have ended.
+const AFTER: (usize, usize) = (8, 6);
+/// One of so many calls before there are threads is any that changes the object, whether or not
+/// the pair's methods notice.
+const UNNOTICED: u64 = 4;
 
 /// Writes tests.
 pub struct Composer<'a> {
@@ -60,19 +68,37 @@ impl Composer<'_> {
                 .map(|operation| self.call(operation, rng))
                 .collect()
         });
-        let threads = threads.collect();
-        let changing = self.changing();
-        let prefix = (0..prefix).filter_map(|_| {
-            let operation = changing.get(rng.below(changing.len() as u64) as usize)?;
-            Some(self.call(*operation, rng))
-        });
+        let threads: Vec<Vec<Call>> = threads.collect();
         TestCase {
-            prefix: prefix.collect(),
-            threads,
+            prefix: self.prefix(first, prefix, rng),
             constructor: self.constructor(rng),
             bytes: bytes(rng),
-            after: self.after(),
+            after: self.after(&threads),
+            threads,
         }
+    }
+
+    /// Calls that change the object.
+    fn prefix(&self, pair: [u16; 2], count: u64, rng: &mut Rng) -> Vec<Call> {
+        let changing = self.program.numbers(|method| {
+            method.changes() && !method.calibration.blocks && !method.calibration.panics
+        });
+        let is_noticed = |one: &u16| pair.iter().any(|other| self.program.affects(*one, *other));
+        let noticed = changing.iter().copied().filter(is_noticed);
+        let noticed: Vec<u16> = match self.guidance {
+            // There is no pair.
+            Guidance::Random => Vec::new(),
+            _ => noticed.collect(),
+        };
+        let calls = (0..count).filter_map(|_| {
+            let from = match noticed.is_empty() || rng.below(UNNOTICED) == 0 {
+                true => &changing,
+                false => &noticed,
+            };
+            let operation = from.get(rng.below(from.len() as u64) as usize)?;
+            Some(self.call(*operation, rng))
+        });
+        calls.collect()
     }
 
     fn constructor(&self, rng: &mut Rng) -> u8 {
@@ -91,37 +117,51 @@ impl Composer<'_> {
         self.program.methods.keys().nth(index).copied().unwrap_or(0)
     }
 
-    /// Operations that change the object and return.
-    fn changing(&self) -> Vec<u16> {
-        let methods = self.program.methods.iter();
-        methods
-            .filter(|(_, method)| {
-                method.changes() && !method.calibration.blocks && !method.calibration.panics
-            })
-            .map(|(number, _)| *number)
-            .collect()
-    }
-
     /// Calls that show what the object has become.
-    fn after(&self) -> Vec<Call> {
-        let methods = self.program.methods.iter().filter(|(_, method)| {
-            method.is_quiet() && !method.has_arguments && !method.name.contains('.')
+    fn after(&self, threads: &[Vec<Call>]) -> Vec<Call> {
+        let program = self.program;
+        let called = || threads.iter().flatten();
+        let changes = |call: &&Call| {
+            let method = program.methods.get(&call.operation);
+            method.is_none_or(Method::changes)
+        };
+        let unknown = |call: &Call| {
+            let method = program.methods.get(&call.operation);
+            method.is_none_or(|method| method.shown_by.is_empty())
+        };
+        // All that is known of some is that they change something.
+        let is_open = called().filter(changes).any(unknown);
+        let is_changed =
+            |number: u16| is_open || called().any(|call| program.affects(call.operation, number));
+        let methods = program.methods.iter().filter(|(number, method)| {
+            method.is_quiet() && !method.name.contains('.') && is_changed(**number)
         });
-        let mut methods: Vec<_> = methods.collect();
+        let (asked, mut plain): (Vec<_>, Vec<_>) =
+            methods.partition(|(_, method)| method.has_arguments);
         // What only looks comes before what takes things out.
-        methods.sort_by_key(|(_, method)| method.changes());
+        plain.sort_by_key(|(_, method)| method.changes());
         // Of two objects both are looked at.
-        let objects: &[&[u8]] = match self.program.is_paired {
+        let objects: &[&[u8]] = match program.is_paired {
             true => &[&[], &[1]],
             false => &[&[]],
         };
-        let calls = methods.into_iter().take(AFTER).flat_map(|(number, _)| {
+        let plain = plain.into_iter().take(AFTER.0).flat_map(|(number, _)| {
             objects.iter().map(|bytes| Call {
                 operation: *number,
                 bytes: bytes.to_vec(),
             })
         });
-        calls.collect()
+        // What is asked about is what was changed: keys come first among arguments.
+        let asked = asked.into_iter().filter(|(_, method)| !method.changes());
+        let asked = asked.flat_map(|(number, _)| {
+            let calls = called().filter(|call| program.affects(call.operation, *number));
+            let bytes: BTreeSet<&Vec<u8>> = calls.map(|call| &call.bytes).collect();
+            bytes.into_iter().map(|bytes| Call {
+                operation: *number,
+                bytes: bytes.clone(),
+            })
+        });
+        asked.take(AFTER.1).chain(plain).collect()
     }
 
     /// A call with arguments by chance.
@@ -144,23 +184,21 @@ fn bytes(rng: &mut Rng) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::Composer;
-    use crate::program::{Method, Program, Weakness};
+    use crate::program::{Calibration, Method, Program, Weakness};
     use crate::select::Guidance;
+    use crate::test_case::Call;
     use raddle_schedule::rng::Rng;
 
     fn program() -> Program {
         let method = |name: &str, weakness: Weakness| Method {
             name: name.to_owned(),
-            part: 0,
             weakness,
-            calibration: Default::default(),
             has_arguments: name == "push",
             takes_other: name == "pop",
-            may_hold: false,
-            may_panic: false,
+            ..Method::default()
         };
         let methods = [
             (0, method("len", Weakness::Observer)),
@@ -217,5 +255,53 @@ mod tests {
         };
         let [long, _] = composer.tests((1, 2), 6, &mut rng);
         assert_eq!(long.threads[0].len(), 5);
+    }
+    #[test]
+    fn what_a_pair_does_not_notice_is_rarely_before_it_and_never_after_it() {
+        let method = |name: &str, shown_by: &[u16]| Method {
+            name: name.to_owned(),
+            has_arguments: true,
+            shown_by: shown_by.iter().copied().collect(),
+            calibration: Calibration {
+                is_pure: shown_by.is_empty(),
+                ..Calibration::default()
+            },
+            ..Method::default()
+        };
+        let methods = [
+            (0, method("get", &[])),
+            (1, method("name", &[])),
+            (2, method("put", &[0, 2])),
+            (3, method("set_name", &[1])),
+        ];
+        let program = Program {
+            methods: BTreeMap::from(methods),
+            constructors: vec![0],
+            is_paired: false,
+        };
+        let composer = Composer {
+            program: &program,
+            guidance: Guidance::Pairs,
+            threads: 2,
+        };
+        let mut rng = Rng::new(5);
+        let (mut noticed, mut all) = (0, 0);
+        for _ in 0..100 {
+            let [plain, prepared] = composer.tests((0, 2), 1, &mut rng);
+            let is_noticed = |call: &&Call| call.operation == 2;
+            noticed += prepared.prefix.iter().filter(is_noticed).count();
+            all += prepared.prefix.len();
+            // The keys that were put are looked for.
+            let keys = |calls: &mut dyn Iterator<Item = &Call>, operation: u16| {
+                let calls = calls.filter(|call| call.operation == operation);
+                calls
+                    .map(|call| call.bytes.clone())
+                    .collect::<BTreeSet<_>>()
+            };
+            let put = keys(&mut plain.threads.iter().flatten(), 2);
+            assert_eq!(keys(&mut plain.after.iter(), 0), put);
+            assert_eq!(keys(&mut plain.after.iter(), 1), BTreeSet::new());
+        }
+        assert!(4 * noticed > 3 * all && noticed < all, "{noticed} of {all}");
     }
 }

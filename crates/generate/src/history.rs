@@ -14,7 +14,7 @@ const SECOND: u32 = 1 << 15;
 /// In the place of a call: making the objects.
 const MAKING: u32 = SECOND - 1;
 /// In the place of a call: the objects are gone.
-const GONE: u32 = SECOND - 2;
+pub(crate) const GONE: u32 = SECOND - 2;
 
 /// A call, or the use of what it returned.
 #[derive(Clone, Debug, PartialEq, Eq)]

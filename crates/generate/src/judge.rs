@@ -12,7 +12,9 @@ use raddle_abi::finding::Kind;
 use raddle_trace::runner::{Outcome, Runner};
 
 use crate::history::{History, is_panic, panic_site};
-use crate::linearize::{Explained, Freedom, Observation, Observed, Played, Sequential, explain};
+use crate::linearize::{
+    Explained, Freedom, Likely, Observation, Observed, Played, Sequential, explain,
+};
 use crate::order::{self, turns};
 use crate::program::{Program, Weakness};
 use crate::sequential::{Orders, all_orders};
@@ -325,13 +327,12 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether some order of a test comes to its end. Most often the first one does.
+    /// Whether some order of a test comes to its end. Most often one has done so before.
     fn is_feasible(&self, test: &TestCase, orders: &mut Orders<'_>) -> bool {
-        let serial = self.serial_orders(test);
-        orders.run(&serial[..1]);
-        if orders.history(&serial[0]).is_some() {
+        if orders.is_feasible {
             return true;
         }
+        let serial = self.serial_orders(test);
         orders.run(&serial);
         serial.iter().any(|order| orders.history(order).is_some())
             || self.run_orders(test, orders).ended > 0
@@ -459,7 +460,7 @@ impl Sequential for StuckAt<'_, '_> {
         self.orders.play(order)
     }
 
-    fn play_within(&mut self, order: &[u8], likely: &[u8]) -> Option<Played> {
+    fn play_within(&mut self, order: &[u8], likely: Likely<'_>) -> Option<Played> {
         self.orders.play_within(order, likely)
     }
 

@@ -20,13 +20,9 @@ const BREAK: u16 = 2;
 fn program() -> Program {
     let method = |name: &str, weakness: Weakness, may_hold: bool| Method {
         name: name.to_owned(),
-        part: 0,
         weakness,
-        calibration: Default::default(),
-        has_arguments: false,
-        takes_other: false,
         may_hold,
-        may_panic: false,
+        ..Method::default()
     };
     Program {
         methods: BTreeMap::from([
@@ -158,10 +154,9 @@ fn execution(marks: Vec<Marked>, end: End) -> MarkedExecution {
     }
 }
 
-/// What is wrong with one execution: `+` begins a call and `-` ends it, with its result; a `'`
-/// means the use of what it returned.
-fn judged(threads: &[&[u16]], words: &str, end: End, findings: Vec<RawFinding>) -> Vec<Kind> {
-    let test = test_case(threads);
+/// The marks of an execution: `+` begins a call and `-` ends it, with its result; a `'` means the
+/// use of what it returned.
+fn marks(words: &str, end: End) -> Vec<Marked> {
     let mut marks: Vec<Marked> = words
         .split_whitespace()
         .map(|word| {
@@ -181,8 +176,14 @@ fn judged(threads: &[&[u16]], words: &str, end: End, findings: Vec<RawFinding>) 
     if end == End::Passed {
         marks.push(mark(kind::RETURN, GONE, ""));
     }
+    marks
+}
+
+/// What is wrong with one execution.
+fn judged(threads: &[&[u16]], words: &str, end: End, findings: Vec<RawFinding>) -> Vec<Kind> {
+    let test = test_case(threads);
     let outcome = Outcome {
-        marks: vec![execution(marks, end)],
+        marks: vec![execution(marks(words, end), end)],
         findings,
         ..Outcome::default()
     };
@@ -277,4 +278,24 @@ fn an_execution_that_is_like_an_order_costs_one_run() {
     };
     let judgement = Judge { program: &program }.judge(&test, &outcome, &mut lock);
     assert_eq!((judgement.failures.len(), lock.runs), (0, 1));
+}
+
+#[test]
+fn orders_that_may_explain_an_execution_are_run_together() {
+    let threads: &[&[u16]] = &[&[LOCK, LOCK, LOCK], &[LOCK, LOCK, LOCK]];
+    let test = test_case(threads);
+    let program = program();
+    let mut lock = Lock {
+        test: &test,
+        runs: 0,
+    };
+    // All calls overlap, and one says what no order says.
+    let words = "+0 +3 -0=Some -3=Some +1 +4 -1=Some -4=Some +2 +5 -2=Some -5=None";
+    let outcome = Outcome {
+        marks: vec![execution(marks(words, End::Passed), End::Passed)],
+        ..Outcome::default()
+    };
+    let judgement = Judge { program: &program }.judge(&test, &outcome, &mut lock);
+    assert_eq!(judgement.failures.len(), 1);
+    assert!(lock.runs <= 4, "{} runs", lock.runs);
 }

@@ -13,6 +13,7 @@ pub mod calibrate;
 pub mod compose;
 pub mod constructors;
 pub mod discovery;
+pub mod effects;
 mod handles;
 pub mod harness;
 pub mod history;

@@ -45,14 +45,17 @@ pub enum Played {
     Nothing,
 }
 
+/// So many orders of all calls that are likely to be asked about.
+pub type Likely<'a> = &'a dyn Fn(usize) -> Vec<Vec<u8>>;
+
 /// Runs the calls of a test one after the other.
 pub trait Sequential {
     /// What the last step of an order comes to; `None` if that is not known.
     fn play(&mut self, order: &[u8]) -> Option<Played>;
 
-    /// The same, for an order that will most likely be asked about further: `likely` begins with
-    /// it, and is the whole of what comes next.
-    fn play_within(&mut self, order: &[u8], _likely: &[u8]) -> Option<Played> {
+    /// The same, for an order that will most likely be asked about further: `likely` returns so
+    /// many whole ones that begin with it, the likeliest first.
+    fn play_within(&mut self, order: &[u8], _likely: Likely<'_>) -> Option<Played> {
         self.play(order)
     }
 
@@ -77,6 +80,70 @@ pub struct Observation {
     pub threads: Vec<Vec<Observed>>,
     /// Results of the calls after all threads, and which of them have to be the same.
     pub after: Vec<(Option<String>, bool)>,
+}
+
+impl Observation {
+    /// Threads whose next step may come next, the one that ended first before others: it is
+    /// most often right.
+    fn candidates(&self, positions: &[usize]) -> Vec<usize> {
+        let next = |thread: usize| self.threads[thread].get(positions[thread]);
+        let threads = 0..positions.len();
+        let first_end = threads
+            .clone()
+            .filter_map(|thread| next(thread)?.ended)
+            .min();
+        let mut candidates: Vec<usize> = threads
+            .filter(|thread| {
+                next(*thread).is_some_and(|step| first_end.is_none_or(|end| step.started < end))
+            })
+            .collect();
+        candidates.sort_by_key(|thread| {
+            next(*thread)
+                .and_then(|step| step.ended)
+                .unwrap_or(usize::MAX)
+        });
+        candidates
+    }
+
+    /// So many ways at most to go on to the end, in the order in which they are tried.
+    fn completions(&self, positions: &[usize], order: &[u8], most: usize) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        self.complete(
+            &mut positions.to_vec(),
+            &mut order.to_vec(),
+            most,
+            &mut found,
+        );
+        found
+    }
+
+    fn complete(
+        &self,
+        positions: &mut [usize],
+        order: &mut Vec<u8>,
+        most: usize,
+        found: &mut Vec<Vec<u8>>,
+    ) {
+        if found.len() >= most {
+            return;
+        }
+        let mut is_over = true;
+        for thread in self.candidates(positions) {
+            let step = &self.threads[thread][positions[thread]];
+            if step.ended.is_none() {
+                continue;
+            }
+            is_over = false;
+            order.push(step.turn);
+            positions[thread] += 1;
+            self.complete(positions, order, most, found);
+            positions[thread] -= 1;
+            order.pop();
+        }
+        if is_over {
+            found.push(order.clone());
+        }
+    }
 }
 
 /// Whether two results are the same; of panics it matters where they were.
@@ -141,7 +208,7 @@ impl Search<'_> {
         if is_over && self.is_end_explained() {
             return true;
         }
-        for thread in self.candidates() {
+        for thread in self.observation.candidates(&self.positions) {
             if self.left == 0 {
                 self.is_unknown = true;
                 return false;
@@ -160,52 +227,12 @@ impl Search<'_> {
         false
     }
 
-    /// Threads whose next step may come next, the one that ended first before others: it is
-    /// most often right.
-    fn candidates(&self) -> Vec<usize> {
-        self.candidates_at(&self.positions)
-    }
-
-    /// The order so far, and then always the step that is tried first.
-    fn likely(&self) -> Vec<u8> {
-        let mut positions = self.positions.clone();
-        let mut order = self.order.clone();
-        while let Some(thread) = self.candidates_at(&positions).first().copied() {
-            let step = &self.observation.threads[thread][positions[thread]];
-            if step.ended.is_none() {
-                break;
-            }
-            order.push(step.turn);
-            positions[thread] += 1;
-        }
-        order
-    }
-
-    fn candidates_at(&self, positions: &[usize]) -> Vec<usize> {
-        let next = |thread: usize| self.observation.threads[thread].get(positions[thread]);
-        let threads = 0..positions.len();
-        let first_end = threads
-            .clone()
-            .filter_map(|thread| next(thread)?.ended)
-            .min();
-        let mut candidates: Vec<usize> = threads
-            .filter(|thread| {
-                next(*thread).is_some_and(|step| first_end.is_none_or(|end| step.started < end))
-            })
-            .collect();
-        candidates.sort_by_key(|thread| {
-            next(*thread)
-                .and_then(|step| step.ended)
-                .unwrap_or(usize::MAX)
-        });
-        candidates
-    }
-
     fn try_step(&mut self, thread: usize, name: u8, step: &Observed) -> bool {
         self.order.push(name);
         self.positions[thread] += 1;
-        let likely = self.likely();
-        let fits = match self.sequential.play_within(&self.order, &likely) {
+        let (observation, positions, order) = (self.observation, &self.positions, &self.order);
+        let likely = |most| observation.completions(positions, order, most);
+        let fits = match self.sequential.play_within(order, &likely) {
             None => {
                 self.is_unknown = true;
                 false

@@ -1,6 +1,6 @@
 //! What a search has to know about the operations of the program that runs tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::discovery::Discovery;
 use crate::harness::Harness;
@@ -73,7 +73,7 @@ pub struct Calibration {
 }
 
 /// One operation of the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Method {
     /// Its name.
     pub name: String,
@@ -83,6 +83,8 @@ pub struct Method {
     pub weakness: Weakness,
     /// What calibration says.
     pub calibration: Calibration,
+    /// Operations that were seen to return something else because of it.
+    pub shown_by: BTreeSet<u16>,
     /// Whether it takes arguments.
     pub has_arguments: bool,
     /// Whether it is given another object of the type under test.
@@ -107,6 +109,7 @@ impl Method {
                 _ => weakness(&operation.name, has_arguments),
             },
             calibration: Calibration::default(),
+            shown_by: BTreeSet::new(),
             has_arguments,
             takes_other: operation.takes_other(),
             may_hold: operation.steps.len() > 1 || operation.class.is_held(),
@@ -180,6 +183,21 @@ impl Program {
                 .collect(),
             is_paired: discovery.is_paired,
         }
+    }
+
+    /// Numbers of the operations of a kind.
+    pub fn numbers(&self, is_wanted: impl Fn(&Method) -> bool) -> Vec<u16> {
+        let methods = self.methods.iter();
+        methods
+            .filter(|(_, method)| is_wanted(method))
+            .map(|(number, _)| *number)
+            .collect()
+    }
+
+    /// Whether the first operation was seen to change what the second one returns.
+    pub fn affects(&self, one: u16, other: u16) -> bool {
+        let method = self.methods.get(&one);
+        method.is_some_and(|method| method.shown_by.contains(&other))
     }
 
     /// The most steps that each thread of a test can make.

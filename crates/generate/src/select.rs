@@ -66,14 +66,14 @@ impl Selection {
             }
             Guidance::Pairs => {
                 if self.queue.is_empty() {
-                    self.fill(coverage, all);
+                    self.fill(coverage, all, rng);
                 }
                 Some(take(&mut self.queue, rng))
             }
         }
     }
 
-    fn fill(&mut self, coverage: &Coverage, all: Vec<Pair>) {
+    fn fill(&mut self, coverage: &Coverage, mut all: Vec<Pair>, rng: &mut Rng) {
         if !self.has_begun {
             self.has_begun = true;
             self.queue = all;
@@ -88,7 +88,9 @@ impl Selection {
             let count = coverage.counts()[pair];
             score(count.tried, count.covered)
         };
-        self.queue = all;
+        // Of those with the same score none comes first by its name.
+        let mixed = (0..all.len()).map(|_| take(&mut all, rng));
+        self.queue = mixed.collect();
         self.queue
             .sort_by(|one, other| worth(one).total_cmp(&worth(other)));
         self.queue.truncate(count);

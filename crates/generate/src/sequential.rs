@@ -9,12 +9,15 @@ use raddle_abi::plan::oracles;
 use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
 
 use crate::history::{History, Step};
-use crate::linearize::{Played, Sequential};
+use crate::linearize::{Likely, Played, Sequential};
 use crate::order::{self, LEFT_OUT, SECOND};
 use crate::test_case::TestCase;
 
 /// Orders that are run at once.
 const BATCH: usize = 100;
+/// Each time that a search asks for an order which was not run, so many times as many are run
+/// with it as the last time: a run costs much more than one order more in it.
+const GROWTH: usize = 4;
 
 /// Runs orders of one test.
 pub struct Orders<'a> {
@@ -24,6 +27,10 @@ pub struct Orders<'a> {
     known: HashMap<Vec<u8>, Played>,
     /// What was done, of orders that came to their end.
     whole: HashMap<Vec<u8>, History>,
+    /// Orders that are run the next time that one is asked for.
+    guesses: usize,
+    /// Whether some order was run in which all calls were made.
+    pub(crate) is_feasible: bool,
     /// Runs that are still allowed.
     pub(crate) left: usize,
     /// Kinds of findings in orders: these need no concurrency.
@@ -42,6 +49,8 @@ impl<'a> Orders<'a> {
             runner,
             known: HashMap::new(),
             whole: HashMap::new(),
+            guesses: 1,
+            is_feasible: false,
             left: budget,
             kinds: BTreeSet::new(),
             panics: BTreeMap::new(),
@@ -147,6 +156,8 @@ impl<'a> Orders<'a> {
             }
         }
         if history.is_whole {
+            let calls = history.concurrent().filter(|step| !step.is_second);
+            self.is_feasible |= calls.count() == self.test.concurrent_calls();
             self.whole.insert(order.to_vec(), history.clone());
         }
     }
@@ -166,10 +177,12 @@ impl Sequential for Orders<'_> {
         self.known.get(order).cloned()
     }
 
-    fn play_within(&mut self, order: &[u8], likely: &[u8]) -> Option<Played> {
-        // One run says what comes of every beginning of it.
-        if !self.known.contains_key(order) && likely.starts_with(order) {
-            self.run(&[likely.to_vec()]);
+    fn play_within(&mut self, order: &[u8], likely: Likely<'_>) -> Option<Played> {
+        // An order says what comes of every beginning of it.
+        if !self.known.contains_key(order) {
+            let likely = likely(self.guesses);
+            self.guesses = (self.guesses * GROWTH).min(BATCH);
+            self.run(&likely);
         }
         self.play(order)
     }

@@ -56,7 +56,7 @@ fn candidates(test: &TestCase) -> Vec<TestCase> {
             candidate.bytes.pop();
         });
     }
-    let count = test.prefix.len() + test.concurrent_calls();
+    let count = test.prefix.len() + test.concurrent_calls() + test.after.len();
     for id in 0..count {
         let bytes = test.call(id).map_or(0, |call| call.bytes.len());
         if bytes > 0 {

@@ -1,0 +1,244 @@
+//! Which methods change what which others show, found by calling each with and without the other.
+//!
+//! Tests of a pair are prepared by calls that the pair's methods notice, and are looked at
+//! afterwards by methods that notice the pair. A method that nobody notices changes nothing.
+//!
+//! What is found is true, but not all that is true is found: it depends on states and arguments
+//! that chance has chosen.
+
+use raddle_schedule::rng::Rng;
+use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
+
+use crate::compose::Composer;
+use crate::history::{History, Step};
+use crate::order;
+use crate::program::Program;
+use crate::select::Guidance;
+use crate::test_case::{Call, TestCase};
+
+/// Most states in which methods are looked at, and the fewest.
+const STATES: (usize, usize) = (12, 3);
+/// Plans after which fewer states have to do.
+const PLANS: usize = 2_000;
+/// Fewer calls than this make a state.
+const PREFIX: u64 = 6;
+/// Methods that look at the same time: an order has names for 16 threads, and one is needed.
+const LOOKING: usize = 15;
+
+/// What a method shows in some state.
+type Shown = Option<Vec<Option<String>>>;
+
+/// Finds out about every method of a program that returns, and the same in the same state.
+///
+/// # Errors
+///
+/// If the program cannot be run.
+pub fn find(
+    program: &mut Program,
+    runner: &mut dyn Runner,
+    rng: &mut Rng,
+) -> Result<(), RunnerError> {
+    let quiet = program.numbers(|method| method.is_quiet());
+    let changing = program.numbers(|method| method.is_quiet() && method.changes());
+    let groups = quiet.len().div_ceil(LOOKING);
+    let states = PLANS / (groups * changing.len()).max(1);
+    for number in &changing {
+        if let Some(method) = program.methods.get_mut(number) {
+            method.calibration.is_pure = true;
+        }
+    }
+    for _ in 0..states.clamp(STATES.1, STATES.0) {
+        let prefix = some_calls(program, &changing, rng);
+        for group in quiet.chunks(LOOKING) {
+            let looking: Vec<Call> = group.iter().map(|one| call(program, *one, rng)).collect();
+            let before = look(program, &prefix, &[], &looking, runner)?;
+            for number in &changing {
+                let changes = [call(program, *number, rng)];
+                let after = look(program, &prefix, &changes, &looking, runner)?;
+                let shown = group.iter().zip(before.iter().zip(&after));
+                let shown = shown
+                    .filter(|(_, (before, after))| before != after && after.is_some())
+                    .map(|(looking, _)| *looking);
+                if let Some(method) = program.methods.get_mut(number) {
+                    method.shown_by.extend(shown);
+                    method.calibration.is_pure &= before == after;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn call(program: &Program, operation: u16, rng: &mut Rng) -> Call {
+    let composer = Composer {
+        program,
+        guidance: Guidance::Random,
+        threads: 1,
+    };
+    composer.call(operation, rng)
+}
+
+fn some_calls(program: &Program, operations: &[u16], rng: &mut Rng) -> Vec<Call> {
+    let one = |rng: &mut Rng| {
+        let operation = operations.get(rng.below(operations.len() as u64) as usize)?;
+        Some(call(program, *operation, rng))
+    };
+    (0..rng.below(PREFIX)).filter_map(|_| one(rng)).collect()
+}
+
+/// What each of the methods that look shows, each on an object of its own.
+fn look(
+    program: &Program,
+    prefix: &[Call],
+    changes: &[Call],
+    looking: &[Call],
+    runner: &mut dyn Runner,
+) -> Result<Vec<Shown>, RunnerError> {
+    let others = looking.iter().map(|call| vec![call.clone()]);
+    let test = TestCase {
+        constructor: program.constructors.first().copied().unwrap_or(0),
+        bytes: vec![2; 4],
+        prefix: prefix.to_vec(),
+        threads: [changes.to_vec()].into_iter().chain(others).collect(),
+        after: Vec::new(),
+    };
+    // What a call returned is used too, if it can be.
+    let both = |thread: usize| [order::next(thread); 2];
+    let orders: Vec<Vec<u8>> = (1..=looking.len())
+        .map(|thread| [both(0), both(thread)].concat())
+        .collect();
+    let outcome = runner.run(&PlanRequest {
+        strategy: "serial".to_owned(),
+        oracles: 0,
+        input: test.encode(&orders),
+        marks: true,
+        ..PlanRequest::default()
+    })?;
+    let execution = outcome.marks.first();
+    let histories = execution.map(|execution| History::read(&test, execution));
+    let histories = histories.unwrap_or_default();
+    let results = |steps: &Vec<Step>| steps.iter().map(|step| step.result.clone()).collect();
+    let shown = (0..looking.len()).map(|index| {
+        let history = histories.get(&index).filter(|history| history.is_whole)?;
+        history.threads.get(index + 1).map(results)
+    });
+    Ok(shown.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use raddle_abi::mark::{End, kind};
+    use raddle_schedule::rng::Rng;
+    use raddle_trace::runner::{
+        Marked, MarkedExecution, Outcome, PlanRequest, Runner, RunnerError,
+    };
+
+    use super::find;
+    use crate::history::GONE;
+    use crate::order;
+    use crate::program::{Method, Program};
+
+    /// Methods of a door by their numbers: the first closes it, so that whoever looks after that
+    /// sees nothing of who opened it.
+    const METHODS: [&str; 4] = ["close", "color", "look", "open"];
+
+    /// Runs orders with a door.
+    struct Door;
+
+    impl Runner for Door {
+        fn run(&mut self, request: &PlanRequest) -> Result<Outcome, RunnerError> {
+            let mut bytes = request.input.iter().copied();
+            let mut next = || usize::from(bytes.next().unwrap_or(0));
+            let _constructor = next();
+            for _ in 0..next() {
+                let _ = next();
+            }
+            let calls = |next: &mut dyn FnMut() -> usize| -> Vec<usize> {
+                let count = next();
+                let one = |next: &mut dyn FnMut() -> usize| {
+                    let operation = next() + (next() << 8);
+                    for _ in 0..next() {
+                        let _ = next();
+                    }
+                    operation
+                };
+                (0..count).map(|_| one(next)).collect()
+            };
+            let prefix = calls(&mut next);
+            let threads: Vec<_> = (0..next()).map(|_| calls(&mut next)).collect();
+            let _after = calls(&mut next);
+            let orders = next() + (next() << 8);
+            let mut marks = Vec::new();
+            for number in 0..orders {
+                let number = (number as u32) << 16;
+                let mut mark = |kind: u16, call: u32, text: String| {
+                    marks.push(Marked {
+                        kind,
+                        thread: 0,
+                        number: number | call,
+                        point: 0,
+                        bytes: text.into_bytes(),
+                    });
+                };
+                let after = |is_open: bool, operation: usize| match METHODS[operation] {
+                    "close" => false,
+                    "open" => true,
+                    _ => is_open,
+                };
+                let mut is_open = prefix.iter().fold(false, |state, one| after(state, *one));
+                let mut left: Vec<_> = threads.iter().map(|calls| calls.iter()).collect();
+                let turns: Vec<usize> = (0..next()).map(|_| next()).collect();
+                for turn in turns {
+                    let thread = order::thread(turn as u8);
+                    let Some(operation) = left[thread].next() else {
+                        continue;
+                    };
+                    let id = prefix.len() + threads[..thread].iter().map(Vec::len).sum::<usize>();
+                    mark(kind::CALL, id as u32, String::new());
+                    is_open = after(is_open, *operation);
+                    let text = match METHODS[*operation] {
+                        "look" => format!("{is_open}"),
+                        _ => String::new(),
+                    };
+                    mark(kind::RETURN, id as u32, text);
+                }
+                mark(kind::RETURN, GONE, String::new());
+            }
+            Ok(Outcome {
+                marks: vec![MarkedExecution {
+                    seed: 0,
+                    length: 0,
+                    marks,
+                    end: Some(End::Passed),
+                    decisions: Vec::new(),
+                }],
+                ..Outcome::default()
+            })
+        }
+    }
+
+    #[test]
+    fn what_another_method_hides_is_seen() {
+        let method = |name: &&str| Method {
+            name: (*name).to_owned(),
+            ..Method::default()
+        };
+        let methods = METHODS.iter().map(method);
+        let mut program = Program {
+            methods: (0..).zip(methods).collect::<BTreeMap<_, _>>(),
+            constructors: vec![0],
+            is_paired: false,
+        };
+        find(&mut program, &mut Door, &mut Rng::new(1)).unwrap();
+        let changing = program.numbers(Method::changes);
+        let names: Vec<_> = changing
+            .iter()
+            .map(|number| program.name(*number))
+            .collect();
+        assert_eq!(names, ["close", "open"]);
+        assert!(program.affects(3, 2) && program.affects(0, 2));
+        assert!(!program.affects(3, 1));
+    }
+}
