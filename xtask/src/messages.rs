@@ -53,6 +53,8 @@ pub struct TrialMessage {
     pub tests: u64,
     /// Seconds until then, or all.
     pub seconds: f64,
+    /// Executions, those of single orders left out.
+    pub executions: u64,
     /// Pairs of methods.
     pub pairs: usize,
     /// Seconds spent selecting pairs and writing tests.

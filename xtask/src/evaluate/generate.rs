@@ -7,6 +7,8 @@
 mod manifest;
 mod page;
 mod plots;
+mod published;
+mod rate;
 mod results;
 mod run;
 
@@ -34,6 +36,8 @@ const MODES: [Mode; 2] = [
         options: &[],
     },
 ];
+/// Seconds after which a search is given up.
+const SECONDS: u64 = 20;
 /// Types whose coverage over time is measured.
 const LARGE: [&str; 3] = ["XYPlot", "PerUserPoolDataSource", "StringBuffer"];
 
@@ -45,9 +49,12 @@ pub struct Generate {
     /// Searches per cell, each with a seed of its own.
     #[arg(long, default_value_t = 10)]
     seeds: u64,
-    /// Seconds after which a search is given up.
-    #[arg(long, default_value_t = 20)]
-    time: u64,
+    /// Seconds after which a search is given up: 20, or 300 in published crates.
+    #[arg(long)]
+    time: Option<u64>,
+    /// Look at the types of published crates instead.
+    #[arg(long)]
+    published: bool,
     /// Which part of the subjects: 2/4 is the second quarter.
     #[arg(long, default_value = "1/1")]
     shard: Shard,
@@ -65,6 +72,11 @@ pub fn generate(generate: &Generate) -> Result<()> {
         return page::write();
     }
     let tool = setup::tool()?;
+    if generate.published {
+        rate::measure(&tool, generate)?;
+        published::measure(&tool, generate)?;
+        return page::write();
+    }
     let directory = run::prepare()?;
     let subjects = manifest::read()?;
     let is_chosen =
@@ -107,7 +119,7 @@ fn evaluate(tool: &Path, directory: &Path, subject: &Subject, generate: &Generat
                 mode,
                 first,
                 count: generate.seeds - first,
-                seconds: generate.time,
+                seconds: generate.time.unwrap_or(SECONDS),
             };
             let trials = run::trials(tool, directory, &plan)?;
             known.extend(trials.into_iter().map(|trial| {
@@ -122,11 +134,11 @@ fn evaluate(tool: &Path, directory: &Path, subject: &Subject, generate: &Generat
         coverage(tool, directory, subject, generate, &mut kept)?;
     }
     if kept.reported.is_none() {
-        kept.reported = Some(run::reported(tool, directory, &subject.buggy(), 30)?);
+        kept.reported = Some(run::reported(tool, directory, &subject.buggy(), 30, &[])?);
         results::write(name, &kept)?;
     }
     if kept.twin.is_none() {
-        kept.twin = Some(run::reported(tool, directory, &subject.twin(), 10)?);
+        kept.twin = Some(run::reported(tool, directory, &subject.twin(), 10, &[])?);
         println!("{name}: {:?}, its twin: {:?}", kept.reported, kept.twin);
         results::write(name, &kept)?;
     }
@@ -174,8 +186,8 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
         if !full && !subject.short {
             continue;
         }
-        let buggy = run::reported(tool, &directory, &subject.buggy(), 30);
-        let twin = run::reported(tool, &directory, &subject.twin(), 3);
+        let buggy = run::reported(tool, &directory, &subject.buggy(), 30, &[]);
+        let twin = run::reported(tool, &directory, &subject.twin(), 3, &[]);
         match (buggy, twin) {
             (Ok(buggy), Ok(twin)) if subject.is_shown_by(&buggy) && twin.is_empty() => {
                 counts.pass();

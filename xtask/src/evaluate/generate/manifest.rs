@@ -10,6 +10,44 @@ use crate::repository;
 #[derive(Deserialize)]
 struct Manifest {
     subject: Vec<Subject>,
+    published: Vec<Published>,
+}
+
+/// A type of a published crate.
+#[derive(Deserialize)]
+pub struct Published {
+    /// What it is called here.
+    pub name: String,
+    /// Its package, if that is called otherwise.
+    package: Option<String>,
+    #[serde(default)]
+    pub features: Vec<String>,
+    /// The type.
+    #[serde(rename = "type")]
+    pub subject: String,
+    /// Where its bug was reported, and what it is.
+    #[serde(default)]
+    pub bug: String,
+    /// The version with the bug, if any is known.
+    pub buggy: Option<String>,
+    /// A version in which nothing may be found.
+    pub clean: String,
+    /// Why the bug cannot be found.
+    #[serde(default)]
+    pub unreached: String,
+}
+
+impl Published {
+    /// The name of its package.
+    pub fn package(&self) -> &str {
+        self.package.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Versions that are looked at, if there is anything to find.
+    pub fn versions(&self) -> impl Iterator<Item = &str> {
+        let all = self.buggy.as_deref().into_iter().chain([&*self.clean]);
+        all.filter(|_| self.unreached.is_empty())
+    }
 }
 
 /// A class.
@@ -54,10 +92,18 @@ impl Subject {
 
 /// All classes.
 pub fn read() -> Result<Vec<Subject>> {
+    Ok(manifest()?.subject)
+}
+
+/// All types of published crates.
+pub fn published() -> Result<Vec<Published>> {
+    Ok(manifest()?.published)
+}
+
+fn manifest() -> Result<Manifest> {
     let path = repository::root().join("subjects/generate.toml");
     let text = fs::read_to_string(&path)?;
-    let manifest: Manifest = toml::from_str(&text).context("subjects/generate.toml")?;
-    Ok(manifest.subject)
+    toml::from_str(&text).context("subjects/generate.toml")
 }
 
 #[cfg(test)]
@@ -74,5 +120,17 @@ mod tests {
             assert!(!subject.is_shown_by("nothing else"), "{}", subject.name);
         }
         assert!(subjects.iter().any(|subject| subject.short));
+    }
+
+    #[test]
+    fn types_of_published_crates_have_names_of_their_own() {
+        let published = super::published().unwrap();
+        let names: BTreeSet<_> = published.iter().map(|one| &one.name).collect();
+        assert_eq!(names.len(), published.len());
+        for one in &published {
+            assert_eq!(one.buggy.is_some(), !one.bug.is_empty(), "{}", one.name);
+            let is_from_there = one.subject.contains(&one.package().replace('-', "_"));
+            assert!(is_from_there, "{}", one.name);
+        }
     }
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::manifest::{self, Subject};
 use super::results::{self, Kept, Run, found};
-use super::{GUIDANCES, LARGE, MODES, plots, title};
+use super::{GUIDANCES, LARGE, MODES, plots, published, title};
 use crate::evaluate::statistics::{Interval, interval, number};
 use crate::repository;
 
@@ -47,6 +47,7 @@ pub fn write() -> Result<()> {
         page += &table(&rows, mode);
     }
     page += &breakdown(&rows);
+    page += &published::table()?;
     let book = repository::root().join("book/src");
     page += &coverage(&rows);
     for (subject, kept) in &rows {

@@ -54,8 +54,14 @@ pub fn trials(tool: &Path, directory: &Path, plan: &Plan<'_>) -> Result<Vec<Tria
 }
 
 /// What a user's run reports: kinds and sentences of the tests that fail.
-pub fn reported(tool: &Path, directory: &Path, type_name: &str, seconds: u64) -> Result<String> {
-    let messages = generate(tool, directory, type_name, seconds, &[])?;
+pub fn reported(
+    tool: &Path,
+    directory: &Path,
+    type_name: &str,
+    seconds: u64,
+    options: &[&str],
+) -> Result<String> {
+    let messages = generate(tool, directory, type_name, seconds, options)?;
     let reported = messages.into_iter().filter_map(|message| match message {
         Message::Generated { kind, text } => Some(format!("{kind}: {text}")),
         _ => None,
