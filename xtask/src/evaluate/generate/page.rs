@@ -20,7 +20,8 @@ Rust (`subjects/generate`) with the bug of each, and the three guidances of `car
 random schedule, as the paper leaves schedules to the system; with *all strategies* it is what users get, 50 schedules of the portfolio for each test.
 Means are over searches with seeds of their own, with 95 % intervals by the bootstrap. A search that finds nothing in its time
 counts with all its tests and all its time. Time is that of the search: the program that runs all tests is built before.
-Much other work ran on the machine at the same time, so that tests say more than seconds.
+Much other work ran on the machine at the same time, so that tests say more than seconds. The figures are of a version that chose
+the calls before the threads among all that change anything; `--again` measures today's.
 
 AutoConTest, Narada, Intruder and Omen, with which the paper compares CovCon too, are not reproduced.
 ";
