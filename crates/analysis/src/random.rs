@@ -108,6 +108,8 @@ pub fn run(programs: &[Vec<Step>], order: &[usize]) -> (Trace, ProgramMap) {
             }
             Step::Receive(number) if !sent[number as usize] => continue,
             Step::Receive(number) => {
+                // What one has received is not there for another.
+                sent[number as usize] = false;
                 format!("receive-item thread {at} object 1 number {number}")
             }
         };

@@ -179,6 +179,9 @@ impl TestRun<'_> {
         let is_wanted = wanted(&outcome);
         if is_wanted {
             self.course.count(&outcome);
+        } else if outcome.died.is_some() || outcome.occurrences.iter().any(|count| *count > 0) {
+            // A worker tells what it has seen once only.
+            self.renew_worker();
         }
         Ok(is_wanted)
     }
