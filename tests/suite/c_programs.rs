@@ -1,8 +1,12 @@
 //! `raddle test ./prog`: programs that cargo does not build.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use raddle_e2e::{Fixture, Line, Run, Tool};
 
@@ -61,6 +65,41 @@ fn a_program_that_differs_from_run_to_run_is_not_testable_and_the_place_is_named
     let why = test.why.as_deref().unwrap_or_default();
     assert!(why.contains("runs with the same schedule differ"), "{why}");
     assert!(why.contains("ticks.c:27 in main"), "{why}");
+}
+
+/// A server that answers every byte, a little later each time; returns its port.
+fn server() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for (number, client) in listener.incoming().flatten().enumerate() {
+            thread::spawn(move || {
+                let mut client = client;
+                let mut question = [0];
+                while client.read_exact(&mut question).is_ok() {
+                    thread::sleep(Duration::from_micros(100 * (number as u64 % 4)));
+                    if client.write_all(b"!").is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn how_soon_a_server_answers_makes_no_difference() {
+    let port = server().to_string();
+    let fixture = built("cc", "asks.c");
+    let run = fixture.check(&["test", "--executions", "100", "./prog", &port], 100);
+    assert_eq!(run.test("./prog").verdict, "explored", "{run:#?}");
+    let findings = run.findings();
+    assert!(!findings.is_empty(), "{run:#?}");
+    for finding in findings {
+        assert_eq!(finding.kind, "data-race", "{run:#?}");
+        assert_eq!(finding.sites[0].file, "asks.c", "{run:#?}");
+    }
 }
 
 #[test]

@@ -56,6 +56,34 @@ pub fn source(package: &str) -> Result<PathBuf> {
         .with_context(|| format!("the source package of {package} has no directory"))
 }
 
+/// A directory with a file or directory of a repository that somebody has published, at one commit.
+/// Where it cannot be reached, git's own `url.<copy>.insteadOf` names a copy.
+pub fn published(repository: &str, commit: &str, path: &str) -> Result<PathBuf> {
+    let directory = repository::scratch("archive").join(commit);
+    if directory.exists() {
+        fs::remove_dir_all(&directory)?;
+    }
+    fs::create_dir_all(&directory)?;
+    let fetch = [
+        "fetch",
+        "--quiet",
+        "--depth=1",
+        "--filter=blob:none",
+        "origin",
+    ];
+    for arguments in [
+        vec!["init", "--quiet"],
+        vec!["remote", "add", "origin", repository],
+        [&fetch[..], &[commit]].concat(),
+        vec!["checkout", "--quiet", commit, "--", path],
+    ] {
+        let mut git = Command::new("git");
+        shell::run(git.args(arguments).current_dir(&directory))
+            .with_context(|| format!("{repository} cannot be had"))?;
+    }
+    Ok(directory)
+}
+
 /// Options with which apt looks for source packages in the archives that the machine takes its
 /// programs from. The machine's own lists stay as they are.
 fn source_options() -> Result<Vec<String>> {

@@ -73,8 +73,10 @@ enum Task {
     },
     /// Run the tool on programs of the system's archive.
     Programs {
+        /// Packages out of subjects/programs.toml; all of them without any.
+        names: Vec<String>,
         /// Write the figures into the book.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "names")]
         write: bool,
     },
     /// Run the tool on the test suites of published crates.
@@ -134,7 +136,7 @@ fn main() -> ExitCode {
         Task::Evaluate {
             what: Evaluation::Check { full },
         } => evaluate::check_alone(full),
-        Task::Programs { write } => programs::run(write),
+        Task::Programs { names, write } => programs::run(&names, write),
         Task::Subjects {
             names,
             executions,

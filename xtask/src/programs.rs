@@ -1,5 +1,7 @@
 //! Runs the tool on programs of the system's archive: as they are, with the runtime preloaded, or
-//! built from their source packages with our compilers.
+//! built from their sources with our compilers.
+
+mod server;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,11 +22,14 @@ struct Manifest {
 
 /// A program and how it is called.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Program {
-    /// The system's package that it is in.
+    /// The system's package that it is in, or was.
     package: String,
-    /// The shell command that builds it from its source package, with our compilers as `CC` and
-    /// `CXX`; without one the program is taken as it is installed.
+    /// Where its sources are, if the archive does not have them any more.
+    published: Option<Published>,
+    /// The shell command that builds it from its sources, with our compilers as `CC` and `CXX`;
+    /// without one the program is taken as it is installed.
     build: Option<String>,
     /// Packages that it needs to be built.
     #[serde(default)]
@@ -33,8 +38,33 @@ struct Program {
     command: Vec<String>,
     /// Lines of its input.
     lines: u32,
+    /// The port of loopback at which they are also served.
+    served: Option<u16>,
+    /// Further options of the tool.
+    #[serde(default)]
+    options: Vec<String>,
+    /// What the tool must say of it.
+    #[serde(default = "explored")]
+    verdict: String,
+    /// What must be part of the titles of its findings, one for each.
+    #[serde(default)]
+    findings: Vec<String>,
     /// A shell command that succeeds if it has done its work.
     check: String,
+}
+
+/// Files of a repository.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Published {
+    repository: String,
+    commit: String,
+    /// A file or a directory.
+    path: String,
+}
+
+fn explored() -> String {
+    "explored".to_owned()
 }
 
 /// What came of one program.
@@ -49,19 +79,28 @@ const TIME: &str = "60s";
 /// What the table leaves open.
 const REMARKS: &str = include_str!("programs_remarks.md");
 
-/// Runs all programs and prints a table; with `write`, the table goes into the book.
-pub fn run(write: bool) -> Result<()> {
+/// Runs the programs of these packages, or all, and prints a table; with `write`, the table goes into
+/// the book.
+pub fn run(names: &[String], write: bool) -> Result<()> {
     let tool = setup::tool()?;
     let mut page = format!(
         "# Programs of the system\n\nWritten by `cargo xtask programs --write` on {}: programs of \
-         Debian's archive, as they are with the\nruntime preloaded, or built from their source \
-         packages with `raddle cc` and `raddle c++`, up to {EXECUTIONS}\nexecutions in {TIME} \
+         Debian's archive, as they are with the\nruntime preloaded, or built from their \
+         sources with `raddle cc` and `raddle c++`, up to {EXECUTIONS} executions in {TIME}\n\
          each. Afterwards what a last execution left was checked.\n\n\
          | program | | verdict | threads | executions | scheduling points | findings |\n\
          |---|---|---|---|---|---|---|\n",
         shell::today()?
     );
-    for program in manifest()? {
+    let mut programs = manifest()?;
+    if let Some(unknown) = names
+        .iter()
+        .find(|&name| !programs.iter().any(|program| program.package == *name))
+    {
+        bail!("subjects/programs.toml has no package {unknown}");
+    }
+    programs.retain(|program| names.is_empty() || names.contains(&program.package));
+    for program in programs {
         let figures = explore(&tool, &program)?;
         let row = row(&program, &figures);
         println!("{row}");
@@ -75,11 +114,11 @@ pub fn run(write: bool) -> Result<()> {
     Ok(())
 }
 
-/// Runs all programs; each that is explored without a finding and does its work passes.
+/// Runs all programs; each of which the tool says what it must, and that does its work, passes.
 pub fn check(counts: &mut Counts, tool: &Path) -> Result<()> {
     for program in manifest()? {
         match explore(tool, &program) {
-            Ok(figures) if figures.findings.is_empty() && figures.test.verdict == "explored" => {
+            Ok(figures) if is_expected(&program, &figures) => {
                 println!("{}", row(&program, &figures));
                 counts.pass();
             }
@@ -88,6 +127,16 @@ pub fn check(counts: &mut Counts, tool: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether the verdict and the findings are those of the manifest, no more and no less.
+fn is_expected(program: &Program, figures: &Figures) -> bool {
+    let Figures { test, findings } = figures;
+    let is_found = |part: &String| findings.iter().any(|finding| finding.contains(part));
+    let is_known = |finding: &String| program.findings.iter().any(|part| finding.contains(part));
+    test.verdict == program.verdict
+        && program.findings.iter().all(is_found)
+        && findings.iter().all(is_known)
 }
 
 fn manifest() -> Result<Vec<Program>> {
@@ -108,9 +157,11 @@ fn row(program: &Program, figures: &Figures) -> String {
         Some(_) => "from source",
         None => "preloaded",
     };
+    let words = program.options.iter().chain(&program.command);
+    let words: Vec<_> = words.map(String::as_str).collect();
     format!(
         "| `{}` | {how} | {} | {} | {} | {} | {findings} |",
-        program.command.join(" "),
+        words.join(" "),
         verdict.trim(),
         test.threads,
         test.executions,
@@ -128,11 +179,15 @@ fn explore(tool: &Path, program: &Program) -> Result<Figures> {
         fs::remove_dir_all(&directory)?;
     }
     fs::create_dir_all(&directory)?;
-    fs::write(directory.join("in.txt"), input(program.lines))?;
+    let input = input(program.lines);
+    fs::write(directory.join("in.txt"), &input)?;
+    let serve = |port| server::serve(port, input.into_bytes());
+    let _server = program.served.map(serve).transpose()?;
     let run = |executions, time| {
         let mut command = shell::raddle(tool, &directory, ["test", "--message-format", "json"]);
         command.args(["--executions", executions, "--time", time]);
-        command.arg(&exe).args(&program.command[1..]);
+        command.args(&program.options).arg(&exe);
+        command.args(&program.command[1..]);
         match shell::output(&mut command)? {
             (stdout, Some(0 | 100)) => Ok(stdout),
             (_, code) => bail!("the tool ended with {code:?}"),
@@ -158,13 +213,16 @@ fn explore(tool: &Path, program: &Program) -> Result<Figures> {
     })
 }
 
-/// Builds a program from its source package and returns where it is.
+/// Builds a program from its sources and returns where it is.
 fn built(tool: &Path, program: &Program, build: &str) -> Result<PathBuf> {
     let needs: Vec<_> = program.needs.iter().map(String::as_str).collect();
     if !needs.is_empty() {
         archive::install(&needs)?;
     }
-    let sources = archive::source(&program.package)?;
+    let sources = match &program.published {
+        Some(sources) => archive::published(&sources.repository, &sources.commit, &sources.path)?,
+        None => archive::source(&program.package)?,
+    };
     let raddle = tool.with_file_name("raddle");
     let compiler = |language| format!("{} {language}", raddle.display());
     let mut command = Command::new("sh");

@@ -37,11 +37,14 @@ struct Table {
     opened: Vec<Opened>,
     /// Whether the execution has started another process.
     children: bool,
+    /// How often the execution has really waited for a peer that did not answer.
+    vain: u32,
 }
 
 static TABLE: Global<Table> = Global::new(Table {
     opened: Vec::new(),
     children: false,
+    vain: 0,
 });
 
 const GET_FLAGS: usize = 3;
@@ -109,6 +112,38 @@ pub fn any_outside() -> bool {
 /// Whether the execution has started another process, which has its descriptors too.
 pub fn has_children() -> bool {
     TABLE.get().children
+}
+
+/// Whether it is worth while to wait really for the peer at the other end of a connection: it is
+/// another process, and those have answered so far.
+pub fn is_peer_prompt(descriptor: usize) -> bool {
+    const VAIN: u32 = 8;
+    let table = TABLE.get();
+    if table.vain >= VAIN || find(descriptor).is_none_or(|open| !open.outside) {
+        return false;
+    }
+    let Some(peer) = port(nr::GETPEERNAME, descriptor) else {
+        return false;
+    };
+    let mut own = table.opened.iter();
+    !own.any(|open| port(nr::GETSOCKNAME, open.descriptor) == Some(peer))
+}
+
+/// A peer has not answered in time.
+pub fn note_vain_wait() {
+    TABLE.get().vain += 1;
+}
+
+/// The port of one end of a connection between machines.
+fn port(end: usize, descriptor: usize) -> Option<u16> {
+    const INTERNET: [u16; 2] = [2, 10];
+    // The family, the port, and the rest of the largest address.
+    let mut name = [0u16; 64];
+    let mut bytes = size_of_val(&name) as u32;
+    let place = name.as_mut_ptr() as usize;
+    let size = &raw mut bytes as usize;
+    let result = perform(end, [descriptor, place, size, 0, 0, 0]);
+    (result == 0 && INTERNET.contains(&name[0])).then_some(name[1])
 }
 
 /// The execution has started another process.
@@ -263,6 +298,7 @@ pub fn close(descriptor: usize) -> isize {
 pub fn undo() {
     let table = TABLE.get();
     table.children = false;
+    table.vain = 0;
     for open in table.opened.drain(..) {
         perform(nr::CLOSE, [open.descriptor, 0, 0, 0, 0, 0]);
     }

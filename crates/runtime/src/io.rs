@@ -6,6 +6,9 @@
 //! or the wait is for the world outside of the process, and really happens, under the tool's
 //! watchdog; or it is a deadlock.
 //!
+//! Whether a peer in another process has answered by the time a thread reads is decided by real
+//! time. One that answers soon is waited for, so that it makes no difference.
+//!
 //! Input and output order threads: what was written comes before what was read after it,
 //! whichever descriptors took part. That can hide a race but never invents one.
 
@@ -52,12 +55,32 @@ struct Poll {
 }
 
 fn is_ready(descriptor: usize, events: i16) -> bool {
+    is_ready_within(0, descriptor, events)
+}
+
+fn is_ready_within(milliseconds: usize, descriptor: usize, events: i16) -> bool {
     let mut poll = Poll {
         descriptor: descriptor as i32,
         events,
         happened: 0,
     };
-    perform(nr::POLL, [&raw mut poll as usize, 1, 0, 0, 0, 0]) != 0
+    perform(nr::POLL, [&raw mut poll as usize, 1, milliseconds, 0, 0, 0]) != 0
+}
+
+/// Whether something can be taken, now or as soon as a prompt peer has answered.
+fn can_be_taken(descriptor: usize) -> bool {
+    const SOON: usize = 20;
+    if is_ready(descriptor, POLLIN) {
+        return true;
+    }
+    if !descriptors::is_peer_prompt(descriptor) {
+        return false;
+    }
+    let is_ready = is_ready_within(SOON, descriptor, POLLIN);
+    if !is_ready {
+        descriptors::note_vain_wait();
+    }
+    is_ready
 }
 
 /// Who can end a wait.
@@ -319,7 +342,7 @@ pub fn take(number: usize, arguments: [usize; 6], site: SiteId) -> isize {
     let mut done = 0;
     loop {
         let result = until(deadline, by, site, || {
-            is_ready(descriptor, POLLIN).then(|| perform(number, step))
+            can_be_taken(descriptor).then(|| perform(number, step))
         });
         did_something();
         match result {
@@ -360,9 +383,9 @@ pub fn give(number: usize, arguments: [usize; 6], site: SiteId) -> isize {
     let by = (Source::of(descriptor), Probe::Ready(descriptor, POLLOUT));
     let is_socket = descriptors::kind(descriptor) == Kind::Socket;
     let mut done = 0;
-    object::release_too(ANYTHING);
     // Whole buffers are given in steps that never block; vectors and messages at once.
     let mut step = || {
+        object::release_too(ANYTHING);
         let result = match number {
             nr::WRITE if is_socket => perform(
                 nr::SENDTO,

@@ -81,15 +81,15 @@ struct Story {
 }
 
 /// A source file as it is shown in a workspace.
-pub(crate) fn shown_file(workspace: &Path, file: &str) -> String {
-    Paths::new(workspace).shown(file).0
+pub(crate) fn shown_file(workspace: &Path, executable: &Path, file: &str) -> String {
+    Paths::new(workspace, executable).shown(file).0
 }
 
 impl Explainer {
     /// Of this executable, with the workspace and the overrides of these options. Missing debug
     /// information costs names only.
     pub fn new(executable: &Path, options: &Options) -> Self {
-        let symbols = Symbols::new(executable, Paths::new(&options.workspace_root));
+        let symbols = Symbols::new(executable, Paths::new(&options.workspace_root, executable));
         Self {
             first_thread: 0,
             locator: Locator::new(SiteTable::open(executable).ok(), symbols),

@@ -1,4 +1,5 @@
-//! How source files are shown: relative to the workspace, else by package, else as `std`.
+//! How source files are shown: relative to the workspace or to where the program stands, else by
+//! package, else as `std`.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -13,19 +14,22 @@ pub(crate) enum Owner {
     Std,
 }
 
-/// Knows where the workspace is.
+/// Knows where the user's sources are.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
-    workspace: PathBuf,
+    /// The workspace, and the directory of the program: one that is tested from another directory
+    /// may have been built in its own.
+    homes: [PathBuf; 2],
 }
 
 impl Paths {
-    /// Shows files relative to this workspace.
-    pub fn new(workspace: &Path) -> Self {
-        let workspace = workspace
-            .canonicalize()
-            .unwrap_or_else(|_| workspace.to_owned());
-        Self { workspace }
+    /// Shows files relative to this workspace, or else to the directory of this executable.
+    pub fn new(workspace: &Path, executable: &Path) -> Self {
+        let beside = executable.parent().unwrap_or(executable);
+        let homes = [workspace, beside];
+        Self {
+            homes: homes.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned())),
+        }
     }
 
     /// The file as it is shown, and whose it is.
@@ -41,11 +45,13 @@ impl Paths {
             // rustc names the files of workspace packages relative to the workspace.
             return (path.display().to_string(), Owner::Workspace);
         }
-        if let Ok(inside) = path.strip_prefix(&self.workspace)
-            && !inside.starts_with("target")
-            && !inside.starts_with("vendor")
-        {
-            return (inside.display().to_string(), Owner::Workspace);
+        for home in &self.homes {
+            if let Ok(inside) = path.strip_prefix(home)
+                && !inside.starts_with("target")
+                && !inside.starts_with("vendor")
+            {
+                return (inside.display().to_string(), Owner::Workspace);
+            }
         }
         (package_file(&path), Owner::Dependency)
     }
@@ -77,7 +83,7 @@ fn std_file(file: &str) -> Option<String> {
 }
 
 /// `name-version/...` for a file in cargo's registry or among its git checkouts; for other
-/// files the part from the package's directory on.
+/// files the part from the package's directory on, or all of it.
 fn package_file(path: &Path) -> String {
     let parts: Vec<_> = path
         .components()
@@ -98,7 +104,7 @@ fn package_file(path: &Path) -> String {
                 .rposition(|part| matches!(*part, "src" | "tests"))?;
             parts.get(source.saturating_sub(1)..)
         });
-    rest.unwrap_or(&parts).join("/")
+    rest.map_or_else(|| path.display().to_string(), |rest| rest.join("/"))
 }
 
 /// Without `.` and `..`.
@@ -123,7 +129,7 @@ mod tests {
     #[test]
     fn files_are_shown_by_who_owns_them() {
         let paths = Paths {
-            workspace: PathBuf::from("/ws"),
+            homes: ["/ws", "/built"].map(PathBuf::from),
         };
         for (file, shown, owner) in [
             ("/ws/src/lib.rs", "src/lib.rs", Owner::Workspace),
@@ -144,6 +150,8 @@ mod tests {
                 "pkg/src/a/b.rs",
                 Owner::Dependency,
             ),
+            ("/built/a.c", "a.c", Owner::Workspace),
+            ("/elsewhere/a.c", "/elsewhere/a.c", Owner::Dependency),
             (
                 "/rustc/59807616e/library/std/src/sync/mpsc.rs",
                 "std/src/sync/mpsc.rs",

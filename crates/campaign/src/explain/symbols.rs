@@ -49,7 +49,7 @@ impl Symbols {
     /// Knows these frames and nothing else.
     #[cfg(test)]
     pub fn known(frames: impl IntoIterator<Item = (u64, Vec<Frame>)>) -> Self {
-        let paths = Paths::new(Path::new("/nowhere"));
+        let paths = Paths::new(Path::new("/nowhere"), Path::new("/nowhere"));
         Self {
             loader: None,
             libraries: Vec::new(),
@@ -237,7 +237,10 @@ mod tests {
     #[test]
     fn an_address_of_this_very_test_has_a_name() {
         let executable = std::env::current_exe().unwrap();
-        let mut symbols = Symbols::new(&executable, Paths::new(Path::new("/nowhere")));
+        let mut symbols = Symbols::new(
+            &executable,
+            Paths::new(Path::new("/nowhere"), Path::new("/nowhere")),
+        );
         let address = load_address as fn() -> u64 as usize as u64 - load_address() + 1;
         let frames = symbols.stack(&[address, 1]);
         assert_eq!(frames.len(), 1, "{frames:?}");

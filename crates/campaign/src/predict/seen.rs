@@ -116,7 +116,7 @@ pub(crate) fn conclude(
                 .units
                 .iter()
                 .map(|unit| Place {
-                    file: shown_file(workspace, &unit.file),
+                    file: shown_file(workspace, &target.exe, &unit.file),
                     ..unit.clone()
                 })
                 .collect(),
