@@ -5,10 +5,9 @@
 //! of the set of scheduling points, because another set is another search.
 
 use crate::shared::shared;
-use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{EXPERIENCE_OFFSET, EXPERIENCE_WORDS};
-use raddle_schedule::experience::{Experience, Learnt};
+use raddle_schedule::experience::{Experience, Learnt, Words};
 use raddle_schedule::strategy::Strategy;
 
 /// Lets a new strategy take in what the tool brings of an earlier worker, if it does.
@@ -35,18 +34,15 @@ pub fn keep(strategy: &mut dyn Strategy, mut points: u64) {
     if control.keeps_experience.load(Ordering::Relaxed) == 0 {
         return;
     }
-    let mut experience = Experience::Written(Vec::new());
+    let place = shared().at(EXPERIENCE_OFFSET) as *mut u64;
+    // SAFETY: the area lies in the shared memory, and the tool reads it when the plan is done.
+    let room = unsafe { core::slice::from_raw_parts_mut(place, EXPERIENCE_WORDS) };
+    let mut experience = Experience::Written(Words::new(room));
     points.pass(&mut experience);
     strategy.pass(&mut experience);
-    let Experience::Written(words) = experience else {
-        return;
-    };
-    if words.len() > EXPERIENCE_WORDS {
-        return;
+    if let Experience::Written(words) = experience
+        && let Some(count) = words.count()
+    {
+        control.experience.store(count as u64, Ordering::Release);
     }
-    let place = shared().at(EXPERIENCE_OFFSET) as *mut u64;
-    // SAFETY: there is room for them, and the tool reads them when the plan is done.
-    unsafe { core::ptr::copy_nonoverlapping(words.as_ptr(), place, words.len()) };
-    let count = words.len() as u64;
-    control.experience.store(count, Ordering::Release);
 }

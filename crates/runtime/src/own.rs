@@ -108,6 +108,19 @@ unsafe impl GlobalAlloc for Allocator {
         address as *mut u8
     }
 
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let class = class_of(layout);
+        let is_used = class < CLASSES && ARENA_STATE.get().free[class] != 0;
+        // SAFETY: as asked for.
+        let block = unsafe { self.alloc(layout) };
+        // What the kernel gives is zero, and stays unmapped until it is touched.
+        if is_used && !block.is_null() {
+            // SAFETY: it is at least as long.
+            unsafe { block.write_bytes(0, layout.size()) };
+        }
+        block
+    }
+
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let arena = ARENA_STATE.get();
         let class = class_of(layout);

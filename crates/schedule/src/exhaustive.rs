@@ -57,6 +57,7 @@ pub struct Exhaustive {
 /// What is known of the execution under way.
 #[derive(Default)]
 struct Course {
+    /// Of the beginning that the path has in common with the execution before, and what came after.
     order: PartialOrder,
     pick: usize,
     preemptions: u32,
@@ -317,7 +318,9 @@ impl Exhaustive {
         course.preemptions += u32::from(preempts);
         course.pick += 1;
         let pending = &view.pending[thread];
-        course.order.step(thread, pending);
+        if course.pick > course.order.len() && !course.is_known {
+            course.order.step(thread, pending);
+        }
         if PartialOrder::is_write(pending) {
             course.idle.clear();
         }
@@ -328,7 +331,7 @@ impl Strategy for Exhaustive {
     fn begin(&mut self, _seed: u64, _length: u64) {
         // What an execution wrote that was broken off, to be run again, is what to repeat.
         self.absorb();
-        self.course.order.clear();
+        self.course.order.back_to(self.path.len());
         self.course.idle.clear();
         (self.course.pick, self.course.preemptions) = (0, 0);
         (self.course.is_known, self.course.is_searched) = (self.is_finished, false);
@@ -372,6 +375,7 @@ impl Strategy for Exhaustive {
         match self.open.pop() {
             Some((pick, thread)) => {
                 self.path.truncate(pick as usize);
+                self.course.order.back_to(self.path.len());
                 self.path.push(thread);
                 self.widths.truncate(self.path.len());
             }
@@ -426,6 +430,9 @@ impl Strategy for Exhaustive {
         self.bound.pass(experience);
         self.bound = self.bound.min(MAX_PREEMPTIONS);
         self.path.pass(experience);
+        if let Experience::Taken(_) = experience {
+            self.course.order.clear();
+        }
         self.open.pass(experience);
         self.known.pass(experience);
         self.is_finished.pass(experience);

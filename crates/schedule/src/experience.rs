@@ -8,10 +8,35 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+/// Room for words, and how many were written. More than there is room for are counted only.
+pub struct Words<'a> {
+    room: &'a mut [u64],
+    count: usize,
+}
+
+impl<'a> Words<'a> {
+    /// None yet.
+    pub fn new(room: &'a mut [u64]) -> Self {
+        Self { room, count: 0 }
+    }
+
+    /// How many there are, if there was room for them.
+    pub fn count(&self) -> Option<usize> {
+        (self.count <= self.room.len()).then_some(self.count)
+    }
+
+    fn push(&mut self, word: u64) {
+        if let Some(place) = self.room.get_mut(self.count) {
+            *place = word;
+        }
+        self.count += 1;
+    }
+}
+
 /// See the module's description.
 pub enum Experience<'a> {
     /// Is written, to these words.
-    Written(Vec<u64>),
+    Written(Words<'a>),
     /// Is taken in, from these words.
     Taken(&'a [u64]),
 }
@@ -46,13 +71,14 @@ impl Experience<'_> {
         }
     }
 
-    /// Passes a list of entries: calls `add` for each that is taken in.
+    /// Passes a list of so many entries: calls `add` for each that is taken in.
     pub fn list<T: Learnt + Default>(
         &mut self,
-        entries: impl ExactSizeIterator<Item = T>,
+        count: usize,
+        entries: impl Iterator<Item = T>,
         mut add: impl FnMut(T),
     ) {
-        let count = self.count(entries.len());
+        let count = self.count(count);
         match self {
             Self::Written(_) => entries.for_each(|mut entry| entry.pass(self)),
             Self::Taken(_) => {
@@ -98,7 +124,7 @@ impl<A: Learnt, B: Learnt> Learnt for (A, B) {
 impl<T: Learnt + Default + Clone> Learnt for Vec<T> {
     fn pass(&mut self, experience: &mut Experience<'_>) {
         let mut taken = Vec::new();
-        experience.list(self.iter().cloned(), |entry| taken.push(entry));
+        experience.list(self.len(), self.iter().cloned(), |entry| taken.push(entry));
         if let Experience::Taken(_) = experience {
             *self = taken;
         }
@@ -108,7 +134,7 @@ impl<T: Learnt + Default + Clone> Learnt for Vec<T> {
 impl<T: Learnt + Default + Clone + Ord> Learnt for BTreeSet<T> {
     fn pass(&mut self, experience: &mut Experience<'_>) {
         let mut taken = Self::new();
-        experience.list(self.iter().cloned(), |entry| {
+        experience.list(self.len(), self.iter().cloned(), |entry| {
             taken.insert(entry);
         });
         if let Experience::Taken(_) = experience {
@@ -121,7 +147,7 @@ impl<K: Learnt + Default + Clone + Ord, V: Learnt + Default + Clone> Learnt for 
     fn pass(&mut self, experience: &mut Experience<'_>) {
         let mut taken = Self::new();
         let entries = self.iter().map(|(key, value)| (key.clone(), value.clone()));
-        experience.list(entries, |(key, value)| {
+        experience.list(self.len(), entries, |(key, value)| {
             taken.insert(key, value);
         });
         if let Experience::Taken(_) = experience {
@@ -139,12 +165,27 @@ mod tests {
     use crate::strategy::Strategy;
 
     fn written(strategy: &mut dyn Strategy) -> Vec<u64> {
-        let mut experience = Experience::Written(Vec::new());
+        let mut room = vec![0; 1 << 20];
+        let mut experience = Experience::Written(Words::new(&mut room));
         strategy.pass(&mut experience);
-        match experience {
-            Experience::Written(words) => words,
+        let count = match experience {
+            Experience::Written(words) => words.count().expect("there is room"),
             Experience::Taken(_) => unreachable!("it is written"),
-        }
+        };
+        room.truncate(count);
+        room
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let mut room = [0; 2];
+        let mut words = Words::new(&mut room);
+        words.push(5);
+        words.push(6);
+        assert_eq!(words.count(), Some(2));
+        words.push(7);
+        assert_eq!(words.count(), None);
+        assert_eq!(room, [5, 6]);
     }
 
     fn program() -> Vec<Vec<Op>> {

@@ -108,24 +108,17 @@ fn prefetch(_word: &u64) {}
 
 impl Learnt for Known {
     fn pass(&mut self, experience: &mut Experience<'_>) {
-        let entries: Vec<u64> = match experience {
-            // Where they stand in the table does not matter.
-            Experience::Written(_) => self
-                .words
-                .iter()
-                .copied()
-                .filter(|&word| word != 0)
-                .collect(),
-            Experience::Taken(_) => {
-                *self = Self::new();
-                Vec::new()
-            }
-        };
-        experience.list(entries.into_iter(), |entry| {
+        let old = core::mem::replace(self, Self::new());
+        // Where they stand in the table does not matter.
+        let entries = old.words.iter().copied().filter(|&word| word != 0);
+        experience.list(old.count, entries, |entry| {
             if entry != 0 {
                 self.insert(entry);
             }
         });
+        if let Experience::Written(_) = experience {
+            *self = old;
+        }
     }
 }
 

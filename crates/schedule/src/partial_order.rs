@@ -3,6 +3,9 @@
 //! Two beginnings of executions that order conflicting operations in the same way have the
 //! same hash, in whatever order the others stand. Addresses do not take part: what a thread
 //! does next follows from its past.
+//!
+//! Steps can be taken back: a search that repeats the beginning of an execution need not work it
+//! out again.
 
 use crate::last_writes::LastWrites;
 use crate::rng::mix;
@@ -21,6 +24,16 @@ pub struct PartialOrder {
     objects: LastWrites<Object>,
     /// Combines the threads' pasts; their order does not matter.
     sum: u64,
+    /// What each step has replaced.
+    steps: Vec<Step>,
+}
+
+/// What was there before a step.
+struct Step {
+    thread: usize,
+    past: Past,
+    sum: u64,
+    about: Option<(usize, Object)>,
 }
 
 /// The past of a thread.
@@ -59,6 +72,7 @@ impl Default for PartialOrder {
             threads: Vec::new(),
             objects: LastWrites::new(),
             sum: 0,
+            steps: Vec::new(),
         }
     }
 }
@@ -73,11 +87,30 @@ struct Object {
 }
 
 impl PartialOrder {
-    /// An execution begins.
+    /// Forgets all steps, and with which addresses they were made.
     pub fn clear(&mut self) {
         self.threads.clear();
         self.objects.clear();
+        self.steps.clear();
         self.sum = 0;
+    }
+
+    /// Steps so far.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Takes back all steps but the first `count`.
+    pub fn back_to(&mut self, count: usize) {
+        while self.steps.len() > count
+            && let Some(step) = self.steps.pop()
+        {
+            self.threads[step.thread] = step.past;
+            self.sum = step.sum;
+            if let Some((place, object)) = step.about {
+                self.objects.set(place, object);
+            }
+        }
     }
 
     /// Whether an operation may change what others see.
@@ -138,6 +171,12 @@ impl PartialOrder {
         let is_write = Self::is_write(pending);
         let event = Self::event(past, object, is_write);
         let next = Past::behind(event, thread);
+        self.steps.push(Step {
+            thread,
+            past,
+            sum: self.sum,
+            about: place.map(|place| (place, object)),
+        });
         self.sum = self.sum.wrapping_sub(past.share).wrapping_add(next.share);
         while self.threads.len() <= thread {
             self.threads.push(Past::of_new(self.threads.len()));
@@ -184,7 +223,17 @@ mod tests {
             order.step(thread, &pending);
             assert_eq!(after, order.sum);
         }
-        order.sum
+        let sum = order.sum;
+        // Taken back and made again, steps come to the same.
+        for count in 0..steps.len() {
+            order.back_to(count);
+            assert_eq!(order.len(), count);
+            for &(thread, write, address) in &steps[count..] {
+                order.step(thread, &operation(write, address));
+            }
+            assert_eq!(order.sum, sum);
+        }
+        sum
     }
 
     #[test]
