@@ -15,6 +15,7 @@ fn what_is_wrong_with_a_type_is_found_from_its_name() {
     let fixture = Fixture::special("types");
     for (name, kind, calls) in [
         ("Basket", "panic", ["basket.take()", "basket.take()"]),
+        ("Named", "panic", ["named.take()", "named.take()"]),
         (
             "Counter",
             "linearizability",

@@ -1,6 +1,6 @@
 //! What can be called on a shared object: methods with `&self`, `self: &Arc<Self>` or
-//! `self: Arc<Self>`, those of traits that the type or a reference to it has, and methods of the
-//! handles that they return.
+//! `self: Arc<Self>`, those of traits that the type or a reference to it has, those of what it
+//! dereferences to, and methods of the handles that they return.
 
 use crate::arguments::{Maker, Refusal};
 use crate::handles::on_handle;
@@ -132,6 +132,7 @@ pub fn methods(maker: Maker<'_>, one: &Type, part: usize) -> Methods {
             add(maker, one, part, method, &mut result);
         }
     }
+    add_targets(maker, one, part, &mut result);
     result.operations.sort_by(|a, b| a.name.cmp(&b.name));
     result
         .operations
@@ -141,6 +142,46 @@ pub fn methods(maker: Maker<'_>, one: &Type, part: usize) -> Methods {
         .refused
         .dedup_by(|a, b| a.name == b.name && a.signature == b.signature);
     result
+}
+
+/// Adds the methods of what a type dereferences to, unless its own have their names.
+fn add_targets(maker: Maker<'_>, one: &Type, part: usize, result: &mut Methods) {
+    let mut one = one.clone();
+    for receiver in ["(&***{o})", "(&****{o})"] {
+        let Some(target) = target(maker.library, &one) else {
+            return;
+        };
+        let operations = result.operations.iter().map(|own| own.name.clone());
+        let refused = result.refused.iter().map(|own| own.name.clone());
+        let shadowing: Vec<_> = operations.chain(refused).collect();
+        for (found, known) in maker.library.implementations(&target) {
+            for function in functions(maker.library, &found) {
+                let method = Method {
+                    found: &found,
+                    function,
+                    known: known.clone(),
+                };
+                let takes = &method.function.inputs[0].1;
+                let takes = maker.library.resolve(takes, &method.known);
+                let is_shared = takes == Type::reference(target.clone());
+                if is_shared && !shadowing.contains(&name(&method)) {
+                    add_received(maker, (&target, receiver), part, method, result);
+                }
+            }
+        }
+        one = target;
+    }
+}
+
+/// What a type dereferences to.
+fn target(library: &Library, one: &Type) -> Option<Type> {
+    let all = library.implementations(one).into_iter();
+    let mut deref = all.filter(|(found, _)| {
+        let path = found.of_trait.as_ref().map(|of_trait| &of_trait.path);
+        path.is_some_and(|path| is_std(path) && last(path) == "Deref")
+    });
+    let (_, known) = deref.next()?;
+    known.get("Self::Target").cloned()
 }
 
 /// Functions that others may call, those that a trait provides included.
@@ -180,10 +221,29 @@ pub(crate) fn functions(library: &Library, found: &Implementation) -> Vec<Functi
 
 fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &mut Methods) {
     let library = maker.library;
-    let mut method = method;
     let (_, receiver) = &method.function.inputs[0];
     let receiver = library.resolve(receiver, &method.known);
-    let receiver = shared_receiver(&receiver, one, &method);
+    match shared_receiver(&receiver, one, &method) {
+        Receiver::Shared(code) => add_received(maker, (one, code), part, method, result),
+        Receiver::Refused(why, remedy) => result.refused.push(Refused {
+            name: name(&method),
+            signature: signature(library, &method),
+            why: why.to_owned(),
+            remedy: remedy.to_owned(),
+        }),
+    }
+}
+
+/// Adds a method of a type, for which the receiver is written like this.
+fn add_received(
+    maker: Maker<'_>,
+    (one, receiver): (&Type, &str),
+    part: usize,
+    method: Method<'_>,
+    result: &mut Methods,
+) {
+    let library = maker.library;
+    let mut method = method;
     let signature = signature(library, &method);
     let name = name(&method);
     let refuse = |result: &mut Methods, why: String, remedy: &str| {
@@ -193,10 +253,6 @@ fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &m
             why,
             remedy: remedy.to_owned(),
         });
-    };
-    let receiver = match receiver {
-        Receiver::Shared(code) => code,
-        Receiver::Refused(why, remedy) => return refuse(result, why.to_owned(), remedy),
     };
     if method.function.name.starts_with('_') {
         let why = "its name begins with `_`, by which its crate says that it is not for others";

@@ -339,6 +339,10 @@ fn on_object(call: &Recipe, object: &str, other: &str, bytes: &mut Bytes<'_>) ->
             &format!("std::sync::Arc::clone(&{other})"),
         )
         .replace("(&**{o}).", &format!("{object}."))
+        .replace("(&***{o}).", &format!("{object}."))
+        .replace("(&****{o}).", &format!("{object}."))
+        .replace("(&***{o})", &format!("&**{object}"))
+        .replace("(&****{o})", &format!("&***{object}"))
         .replace("(&**{o})", &format!("&*{object}"))
         .replace("(&mut &**{o})", &format!("&mut &*{object}"))
         .replace("(&&**{o})", &format!("&&*{object}"))

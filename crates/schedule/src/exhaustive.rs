@@ -50,6 +50,8 @@ pub struct Exhaustive {
     is_bounded: bool,
     /// How many choices there were at each pick of the path.
     widths: Vec<u16>,
+    /// Room for the choices at a pick.
+    options: Vec<u16>,
     /// The execution under way.
     course: Course,
 }
@@ -114,6 +116,7 @@ impl Exhaustive {
             is_partial: false,
             is_bounded: false,
             widths: Vec::new(),
+            options: Vec::new(),
             course: Course::default(),
         }
     }
@@ -186,10 +189,14 @@ impl Exhaustive {
             self.note(word::CHOSEN, first as u64);
             return first;
         }
-        let (mut chosen, mut is_bounded) = (None, false);
+        // The state behind the first is looked up last: its memory takes long to come.
+        let behind_first = self.course.order.after(first, &view.pending[first]);
+        self.known.expect(behind_first);
+        let (mut options, mut is_bounded) = (core::mem::take(&mut self.options), false);
+        options.clear();
         let enabled = view.enabled.iter().map(|&thread| usize::from(thread));
         let others = enabled.filter(|&thread| thread != first);
-        for thread in core::iter::once(first).chain(others) {
+        for thread in others.chain(core::iter::once(first)) {
             if thread != first && (is_forced || self.course.is_idle(thread)) {
                 continue;
             }
@@ -199,15 +206,22 @@ impl Exhaustive {
                 is_bounded = true;
                 continue;
             }
-            let state = self.course.order.after(thread, &view.pending[thread]);
-            if !self.is_new(state, thread as u16, (self.bound - spent) as u8) {
-                continue;
-            }
-            match chosen {
-                None => chosen = Some(thread),
-                Some(_) => self.note(word::OPEN, thread as u64),
+            let state = match thread == first {
+                true => behind_first,
+                false => self.course.order.after(thread, &view.pending[thread]),
+            };
+            if self.is_new(state, thread as u16, (self.bound - spent) as u8) {
+                options.push(thread as u16);
             }
         }
+        if options.last() == Some(&(first as u16)) {
+            options.rotate_right(1);
+        }
+        let chosen = options.first().map(|&thread| usize::from(thread));
+        for &thread in options.iter().skip(1) {
+            self.note(word::OPEN, u64::from(thread));
+        }
+        self.options = options;
         if is_bounded {
             self.keep_within_bound();
         }

@@ -127,6 +127,9 @@ impl View<'_> {
     /// Whether `thread` can run.
     #[inline]
     pub fn is_enabled(&self, thread: usize) -> bool {
+        if thread == self.current {
+            return self.current_enabled;
+        }
         self.enabled
             .binary_search_by(|&enabled| usize::from(enabled).cmp(&thread))
             .is_ok()

@@ -261,3 +261,42 @@ pub struct Words<T: AsRef<str>, N>(Vec<T>, Vec<N>);
 impl<T: AsRef<str>, N> Words<T, N> {
     pub fn add(&self, word: T, number: N) {}
 }
+
+/// Is what it wraps, and more.
+#[derive(Default)]
+pub struct Outer<T>(Inner<T>);
+
+impl<T> Outer<T> {
+    pub fn own(&self) -> u32 {
+        0
+    }
+    pub fn shadowed(&self) {}
+}
+
+impl<T> std::ops::Deref for Outer<T> {
+    type Target = Inner<T>;
+    fn deref(&self) -> &Inner<T> {
+        &self.0
+    }
+}
+
+/// Is wrapped.
+#[derive(Default)]
+pub struct Inner<T>(Bold, Option<T>);
+
+impl<T> Inner<T> {
+    pub fn put(&self, value: T) -> bool {
+        true
+    }
+    pub fn shadowed(&self) -> bool {
+        true
+    }
+    pub fn change(&mut self) {}
+}
+
+impl<T> std::ops::Deref for Inner<T> {
+    type Target = Bold;
+    fn deref(&self) -> &Bold {
+        &self.0
+    }
+}
