@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use super::Report;
 use super::measure::{Measurement, Run, measure};
+use super::throughput::measure_peer;
 use crate::plot::{self, Axis, Chart, Series};
 use crate::repository;
 
@@ -67,7 +68,8 @@ pub fn run(report: &mut Report, tool: &Path, rounds: usize) -> Result<Vec<(Strin
         for &value in dimension.values {
             let mut row = format!("| {value} |");
             for (watches_memory, series) in [false, true].into_iter().zip(&mut series) {
-                let one = at(tool, &dimension, value, watches_memory, rounds)?;
+                let how = ("random", watches_memory);
+                let one = at(tool, &dimension, value, how, rounds)?;
                 let microseconds = 1e6 / one.per_second;
                 row += &format!(" {microseconds:.1} | {:.0} |", one.nanoseconds_per_point);
                 series.points.push((value as f64, microseconds));
@@ -77,9 +79,41 @@ pub fn run(report: &mut Report, tool: &Path, rounds: usize) -> Result<Vec<(Strin
         let name = format!("speed-{}.svg", dimension.name);
         report.line(&format!("\n![Cost by {}]({name})\n", dimension.label));
         plots.push((name, drawn(&dimension, &series)));
+        if dimension.name == "threads" {
+            switches(report, tool, &dimension, rounds)?;
+        }
     }
     modes(report, tool, rounds)?;
     Ok(plots)
+}
+
+/// What of the growth with threads comes from switching between them, beside a peer's growth.
+fn switches(report: &mut Report, tool: &Path, dimension: &Dimension, rounds: usize) -> Result<()> {
+    report.line(
+        "A random walk goes to another thread at most points, and the more there are, the longer ago it was there: its\n\
+         stack, its storage and what the runtime knows of it have left the fast caches. `pct(3)` stays with one thread for\n\
+         long. Nanoseconds per point, panic and deadlock only; shuttle's points are fewer.\n\n\
+         | threads | random | pct(3) | shuttle, random | shuttle, pct(3) |\n|---|---|---|---|---|",
+    );
+    let peer = super::peer("shuttle", "rewritten")?;
+    for &threads in dimension.values {
+        let mut row = format!("| {threads} |");
+        for strategy in ["random", "pct(3)"] {
+            let one = at(tool, dimension, threads, (strategy, false), rounds)?;
+            row += &format!(" {:.0} |", one.nanoseconds_per_point);
+        }
+        for strategy in ["random", "pct"] {
+            let executions = (WORK / (threads * 10) / threads).max(LEAST / 4);
+            let all: Result<Vec<_>> = (0..rounds)
+                .map(|_| measure_peer(&peer, threads as u32, strategy, executions))
+                .collect();
+            let one = Measurement::median(&all?);
+            row += &format!(" {:.0} |", one.nanoseconds_per_point);
+        }
+        report.line(&row);
+    }
+    report.line("");
+    Ok(())
 }
 
 /// Writes the plots beside the page.
@@ -94,7 +128,7 @@ fn at(
     tool: &Path,
     dimension: &Dimension,
     value: u64,
-    watches_memory: bool,
+    (strategy, watches_memory): (&str, bool),
     rounds: usize,
 ) -> Result<Measurement> {
     let of = |name, otherwise| {
@@ -113,7 +147,7 @@ fn at(
     let run = Run {
         binary: "growth",
         test: "grows",
-        strategy: "random",
+        strategy,
         watches_memory,
         arguments: &["--max-points", "10000000"],
         environment: &environment,

@@ -61,7 +61,13 @@ pub fn run(report: &mut Report, tool: &Path, executions: u64, rounds: usize) -> 
     Ok(())
 }
 
-fn measure_peer(peer: &Path, threads: u32, strategy: &str, executions: u64) -> Result<Measurement> {
+/// Runs shuttle's side once.
+pub fn measure_peer(
+    peer: &Path,
+    threads: u32,
+    strategy: &str,
+    executions: u64,
+) -> Result<Measurement> {
     let mut command = Command::new(peer);
     command.args([&threads.to_string(), strategy, &executions.to_string()]);
     let (stdout, _) = shell::output(&mut command)?;
