@@ -25,6 +25,8 @@ pub const LINK_REPORTS: &str = "RADDLE_LINK_REPORTS";
 pub const DUMP_IR: &str = "RADDLE_DUMP_IR";
 /// Set to have branches announced too. Objects with and without that never mix.
 pub const BRANCHES: &str = "RADDLE_BRANCHES";
+/// Set where the user wants optimised code: more is inlined before hooks go in.
+pub const OPTIMIZED: &str = "RADDLE_OPTIMIZED";
 /// How many modules the linker wrapper instruments at a time.
 pub const BUILD_JOBS: &str = "RADDLE_BUILD_JOBS";
 

@@ -51,7 +51,7 @@ impl Cache {
         base.extend(size.to_le_bytes());
         base.extend(xxhash_rust::xxh3::xxh3_128(hooks).to_le_bytes());
         let options = Options::from_variables();
-        base.push(options.branches.into());
+        base.extend([options.branches, options.optimized].map(u8::from));
         Ok(Self {
             directory,
             base,

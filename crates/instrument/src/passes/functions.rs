@@ -18,7 +18,7 @@ use super::frames::{Frames, is_system_file};
 use super::hooks::Hooks;
 use super::sites::{Sites, Typed};
 use super::types::Types;
-use super::{Origin, channels, instances, is_instrumented};
+use super::{Options, Origin, channels, instances, is_instrumented};
 use crate::llvm::{
     Attribute, Builder, Context, Instruction, Location, Metadata, Module, Opcode, TypeKind, Value,
 };
@@ -43,7 +43,12 @@ struct Parameter<'c> {
 }
 
 /// Inserts hooks at entries and exits. Returns how many hooks and sites there are now.
-pub(super) fn insert<'c>(context: &'c Context, module: &Module<'c>, origin: Origin) -> (u64, u64) {
+pub(super) fn insert<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    origin: Origin,
+    options: Options,
+) -> (u64, u64) {
     let mut functions = Functions {
         context,
         module,
@@ -53,6 +58,7 @@ pub(super) fn insert<'c>(context: &'c Context, module: &Module<'c>, origin: Orig
         frames: Frames::new(context),
         types: Types::new(context),
         origin,
+        options,
     };
     for function in module.functions() {
         if is_instrumented(function)
@@ -73,6 +79,7 @@ pub(super) struct Functions<'m, 'c> {
     frames: Frames<'c>,
     pub(super) types: Types<'c>,
     origin: Origin,
+    options: Options,
 }
 
 impl<'c> Functions<'_, 'c> {
@@ -158,7 +165,12 @@ impl<'c> Functions<'_, 'c> {
             self.hook(&hooks::LEAVE, &[how, site]);
         }
         // The hooks must not keep small functions from being inlined.
-        super::set_threshold(self.context, function, self.hooks.calls - before);
+        super::set_threshold(
+            self.context,
+            function,
+            self.options,
+            self.hooks.calls - before,
+        );
     }
 
     /// The record of the only thing in a function whose types are known.

@@ -54,6 +54,9 @@ pub enum Origin {
 pub struct Options {
     /// Announce which way branches go. That costs time even where nobody records it.
     pub branches: bool,
+    /// Inline as much before the hooks go in as an optimising compiler would. What is local then
+    /// needs no hooks.
+    pub optimized: bool,
 }
 
 impl Options {
@@ -61,6 +64,16 @@ impl Options {
     pub fn from_variables() -> Self {
         Self {
             branches: std::env::var_os(raddle_abi::env::BRANCHES).is_some(),
+            optimized: std::env::var_os(raddle_abi::env::OPTIMIZED).is_some(),
+        }
+    }
+
+    /// How large a function may be that is inlined before the operations' hooks go in, in LLVM's
+    /// units; its own limit at `-O2` is the larger one.
+    const fn threshold(self) -> u64 {
+        match self.optimized {
+            true => 225,
+            false => 60,
         }
     }
 }
@@ -92,8 +105,8 @@ pub fn instrument(
     let map = program_map::collect(&context, &module, origin);
     let mut counts = (0, 0);
     if origin != Origin::Prebuilt {
-        mark_inlining(&context, &module);
-        counts = functions::insert(&context, &module, origin);
+        mark_inlining(&context, &module, options);
+        counts = functions::insert(&context, &module, origin, options);
         clean(&context, &module, &machine)?;
     }
     dump_to(&module, dump, name, "before")?;
@@ -201,14 +214,14 @@ fn is_instrumented(function: Value<'_>) -> bool {
 /// Says what is inlined before the hooks go in: the wrappers of std around atomics and
 /// locks, and whatever is small. An operation's site then says which code performs it, not only which
 /// wrapper. Functions that passes recognise by name stay functions.
-fn mark_inlining<'c>(context: &'c Context, module: &Module<'c>) {
+fn mark_inlining<'c>(context: &'c Context, module: &Module<'c>, options: Options) {
     /// Instructions, unoptimised, of the largest wrapper of std around an operation.
     const WRAPPER: usize = 150;
     for function in module.functions() {
         if !is_instrumented(function) {
             continue;
         }
-        set_threshold(context, function, 0);
+        set_threshold(context, function, options, 0);
         let Some(path) = function_path(&function.name()) else {
             continue;
         };
@@ -234,12 +247,10 @@ fn mark_inlining<'c>(context: &'c Context, module: &Module<'c>) {
 
 /// Says how large a function may be that is inlined before the operations' hooks go in, not
 /// counting so many hooks that it has already.
-fn set_threshold<'c>(context: &'c Context, function: Value<'c>, hooks: u64) {
-    /// In LLVM's units; its own limit at `-O2` is 225.
-    const THRESHOLD: u64 = 60;
+fn set_threshold<'c>(context: &'c Context, function: Value<'c>, options: Options, hooks: u64) {
     /// What LLVM takes a call with a few arguments for.
     const CALL: u64 = 50;
-    let threshold = (THRESHOLD + CALL * hooks).to_string();
+    let threshold = (options.threshold() + CALL * hooks).to_string();
     function.add_text_attribute(context, "function-inline-threshold", &threshold);
 }
 

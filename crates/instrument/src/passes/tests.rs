@@ -93,8 +93,8 @@ fn hooks_with(source: &str, function: &str, options: Options) -> Vec<String> {
     let context = Context::new();
     let module = Module::parse(&context, &compile_crate(source), "case").expect("bitcode");
     let machine = Machine::new(&module).expect("a machine");
-    mark_inlining(&context, &module);
-    functions::insert(&context, &module, Origin::Crate);
+    mark_inlining(&context, &module, options);
+    functions::insert(&context, &module, Origin::Crate, options);
     clean(&context, &module, &machine).expect("clean bitcode");
     insert_hooks(&context, &module, Origin::Crate, options);
     module.verify().expect("valid bitcode");
@@ -116,6 +116,35 @@ fn hooks_with(source: &str, function: &str, options: Options) -> Vec<String> {
             ))
         })
         .collect()
+}
+
+#[test]
+fn what_optimised_code_keeps_to_itself_has_no_hooks() {
+    let source = "
+        pub struct Sums { even: u64, odd: u64, all: u64, last: u64 }
+        fn add(sums: &mut Sums, values: &[u64; 4]) {
+            sums.even = sums.even.wrapping_add(values[0]).wrapping_add(values[2]).rotate_left(3);
+            sums.odd = sums.odd.wrapping_add(values[1]).wrapping_add(values[3]).rotate_left(5);
+            sums.all = sums.all.wrapping_mul(sums.even).wrapping_mul(sums.odd).rotate_left(7);
+            sums.last = (sums.last ^ values[3]).wrapping_mul(sums.all).wrapping_add(sums.even);
+        }
+        #[unsafe(no_mangle)]
+        pub fn caller(value: u64) -> u64 {
+            let mut sums = Sums { even: value, odd: 1, all: 2, last: 3 };
+            add(&mut sums, &[value, 1, 2, 3]);
+            add(&mut sums, &[4, 5, value, 7]);
+            sums.last
+        }";
+    let accesses = |hooks: Vec<String>| {
+        let is_access = |hook: &&String| hook.starts_with("read") || hook.starts_with("write");
+        hooks.iter().filter(is_access).count()
+    };
+    assert_eq!(accesses(hooks_in(source, "caller")), 13);
+    let optimized = Options {
+        optimized: true,
+        ..Options::default()
+    };
+    assert_eq!(accesses(hooks_with(source, "caller", optimized)), 0);
 }
 
 /// The line of the outermost frame of a site, whose record reads
@@ -314,7 +343,10 @@ pub fn choose(n: u64, to: &mut u64) {
         ways.collect()
     };
     assert_eq!(
-        ways(Options { branches: true })[..2],
+        ways(Options {
+            branches: true,
+            ..Options::default()
+        })[..2],
         ["branch:3", "branch:6"]
     );
     assert!(ways(Options::default()).is_empty());
@@ -481,7 +513,7 @@ fn a_read_behind_a_condition_stays_behind_it() {
     let context = Context::new();
     let module = Module::parse(&context, &compile_crate(source), "case").expect("bitcode");
     let machine = Machine::new(&module).expect("a machine");
-    mark_inlining(&context, &module);
+    mark_inlining(&context, &module, Options::default());
     clean(&context, &module, &machine).expect("clean bitcode");
     let text = module.text();
     let function = text.split("@is_last(").nth(1).expect("the function");
