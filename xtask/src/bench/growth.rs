@@ -87,12 +87,13 @@ pub fn run(report: &mut Report, tool: &Path, rounds: usize) -> Result<Vec<(Strin
     Ok(plots)
 }
 
-/// What of the growth with threads comes from switching between them, beside a peer's growth.
+/// The growth with threads per point, by strategy, beside a peer's.
 fn switches(report: &mut Report, tool: &Path, dimension: &Dimension, rounds: usize) -> Result<()> {
     report.line(
-        "A random walk goes to another thread at most points, and the more there are, the longer ago it was there: its\n\
-         stack, its storage and what the runtime knows of it have left the fast caches. `pct(3)` stays with one thread for\n\
-         long. Nanoseconds per point, panic and deadlock only; shuttle's points are fewer.\n\n\
+        "What a point costs grows with the threads for two reasons. The list of those who wait, in which they stand in order,\n\
+         gets longer, and so does `pct`'s look for the highest priority. And the more threads there are, the longer ago it was\n\
+         that one ran: its stack, its storage and what the runtime knows of it have left the fast caches. Nanoseconds per\n\
+         point, panic and deadlock only; shuttle's points are fewer.\n\n\
          | threads | random | pct(3) | shuttle, random | shuttle, pct(3) |\n|---|---|---|---|---|",
     );
     let peer = super::peer("shuttle", "rewritten")?;
