@@ -80,7 +80,7 @@ pub fn run(report: &mut Report, tool: &Path, rounds: usize) -> Result<Vec<(Strin
         report.line(&format!("\n![Cost by {}]({name})\n", dimension.label));
         plots.push((name, drawn(&dimension, &series)));
         if dimension.name == "threads" {
-            switches(report, tool, &dimension, rounds)?;
+            per_point(report, tool, &dimension, rounds)?;
         }
     }
     modes(report, tool, rounds)?;
@@ -88,7 +88,7 @@ pub fn run(report: &mut Report, tool: &Path, rounds: usize) -> Result<Vec<(Strin
 }
 
 /// The growth with threads per point, by strategy, beside a peer's.
-fn switches(report: &mut Report, tool: &Path, dimension: &Dimension, rounds: usize) -> Result<()> {
+fn per_point(report: &mut Report, tool: &Path, dimension: &Dimension, rounds: usize) -> Result<()> {
     report.line(
         "What a point costs grows with the threads for two reasons. The list of those who wait, in which they stand in order,\n\
          gets longer, and so does `pct`'s look for the highest priority. And the more threads there are, the longer ago it was\n\
