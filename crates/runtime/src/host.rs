@@ -18,7 +18,7 @@ use crate::shared::shared;
 use crate::snapshot;
 use crate::syscalls;
 use crate::thread::Thread;
-use crate::world::{arm, look_away_from, world};
+use crate::world::{arm, look_at, world};
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{PLAN_OFFSET, PlanEnd, conditions, stage, target};
 use raddle_abi::plan::{Carrier, Plan, Reexecution};
@@ -116,7 +116,7 @@ fn resume() -> End {
     let world = world();
     let thread = &world.execution.threads[world.execution.current];
     let (sp, fs, seat) = (thread.sp, thread.fs, thread.seat());
-    look_away_from(thread.private);
+    look_at(thread);
     syscalls::watch(true);
     arm();
     // SAFETY: the fiber was prepared or switched out.

@@ -16,7 +16,7 @@ use crate::oracles::{deadlock, livelock};
 use crate::record;
 use crate::shared::shared;
 use crate::thread::{State, Wait};
-use crate::world::{live, look_away_from, world};
+use crate::world::{live, look_at, world};
 use raddle_abi::plan::Decision;
 use raddle_abi::site::{Operation, SiteId};
 use raddle_schedule::strategy::{NOBODY, Pending, View, default_pick};
@@ -223,7 +223,7 @@ fn switch_to(next: usize) {
     execution.current = next;
     let save: *mut usize = &mut execution.threads[current].sp;
     let target = &execution.threads[next];
-    look_away_from(target.private);
+    look_at(target);
     // SAFETY: `target` was saved by a switch, or prepared at its creation. `threads` may move
     // while other fibers run, but `save` is written before anything else happens.
     unsafe { carrier::switch(save, target.sp, target.fs, target.seat()) };

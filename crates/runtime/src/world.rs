@@ -5,6 +5,7 @@ use crate::global::Global;
 use crate::native;
 use crate::oracles::race;
 use crate::orders::Orders;
+use crate::thread::Thread;
 use core::sync::atomic::Ordering;
 use raddle_abi::hooks::{FLAG_CALLS, FLAG_PLAIN, FLAG_SYNC, Gate};
 
@@ -24,6 +25,8 @@ pub struct World {
     pub running: bool,
     /// Sections in which nothing may be scheduled, nested.
     pub off: u32,
+    /// What hooks look for in a thread that is in std's own start or exit code, and in others.
+    flags: [u8; 2],
     /// The host's saved stack pointer.
     pub host_sp: usize,
     /// The host's FS base.
@@ -38,6 +41,7 @@ static WORLD: Global<World> = Global::new(World {
     live: false,
     running: false,
     off: 0,
+    flags: [0; 2],
     host_sp: 0,
     host_fs: 0,
     orders: Orders::new(),
@@ -69,33 +73,43 @@ pub fn is_executing() -> bool {
     world().running && !native::is_stranger()
 }
 
-/// Sets the hooks' flags to what the plan wants.
+/// Sets the hooks' flags to what the plan wants of the running thread.
 pub fn arm() {
     let world = world();
     let mut flags = 0;
+    let watches = world.orders.watch || world.orders.record;
     if world.running && world.off == 0 {
         flags |= FLAG_SYNC;
-        if world.orders.watch || world.orders.record || world.orders.plain_points {
+        if watches || world.orders.plain_points {
             flags |= FLAG_PLAIN;
         }
         if world.orders.record {
             flags |= FLAG_CALLS;
         }
     }
-    GATE.flags.store(flags, Ordering::Relaxed);
+    // Nothing is a scheduling point in std's own code, so that who only schedules need not look.
+    world.flags = [if watches { flags } else { 0 }, flags];
+    let execution = &world.execution;
+    if let Some(running) = execution.threads.get(execution.current) {
+        GATE.flags.store(flags_for(running), Ordering::Relaxed);
+    }
 }
 
-/// Prepares hooks and oracles for another running thread, which has this memory for itself.
 #[inline(always)]
-pub fn look_away_from(private: (usize, usize)) {
+fn flags_for(thread: &Thread) -> u8 {
+    world().flags[usize::from(thread.user_depth > 0)]
+}
+
+/// Prepares hooks and oracles for another running thread.
+#[inline(always)]
+pub fn look_at(thread: &Thread) {
+    // It has this memory for itself.
+    let (low, len) = thread.private;
     // A site that is a scheduling point is one wherever it touches.
-    let len = if world().orders.plain_points {
-        0
-    } else {
-        private.1
-    };
-    GATE.low.store(private.0, Ordering::Relaxed);
+    let len = if world().orders.plain_points { 0 } else { len };
+    GATE.low.store(low, Ordering::Relaxed);
     GATE.len.store(len, Ordering::Relaxed);
+    GATE.flags.store(flags_for(thread), Ordering::Relaxed);
     if world().orders.race {
         race::look_at_clock();
     }

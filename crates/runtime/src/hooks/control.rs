@@ -8,7 +8,7 @@ use crate::oracles::panic;
 use crate::record;
 use crate::scheduler;
 use crate::shared::shared;
-use crate::world::{is_controlled, is_executing, world};
+use crate::world::{arm, is_controlled, is_executing, world};
 use raddle_abi::control::{conditions, target};
 use raddle_abi::hooks::{channel, leave, lock, phase};
 use raddle_abi::site::{Operation, Site};
@@ -72,15 +72,22 @@ pub extern "C" fn __raddle_slow_phase(event: u32, value: u64, frame: usize, site
         phase::THREAD_START => {
             thread.entered = false;
             thread.user_depth = 0;
+            arm();
         }
         phase::USER_BEGIN => {
             thread.user_depth += 1;
             thread.entered = true;
+            arm();
             if !started && shared().control().target == target::MAIN {
                 host::start_reached(frame);
             }
         }
-        phase::USER_END => thread.user_depth = thread.user_depth.saturating_sub(1),
+        phase::USER_END => {
+            thread.user_depth = thread.user_depth.saturating_sub(1);
+            // What std's code changes from here on may go unseen.
+            world.execution.changed();
+            arm();
+        }
         phase::TEST_BEGIN => {
             if !started && shared().control().target == target::TEST {
                 host::start_reached(frame);
