@@ -75,7 +75,8 @@ pub fn arm() {
     let mut flags = 0;
     if world.running && world.off == 0 {
         flags |= FLAG_SYNC;
-        if world.orders.watch || world.orders.record || world.orders.plain_points {
+        let orders = &world.orders;
+        if orders.watch || orders.record || orders.plain_points || orders.weak {
             flags |= FLAG_PLAIN;
         }
         if world.orders.record {

@@ -4,13 +4,14 @@
 //! step, or by the key of its site and how often the thread has passed that site, which
 //! survives edits elsewhere in the program. Threads are recognised by where they were started.
 //! Switches are taken in order; one that never comes, or names a thread that cannot run,
-//! stops the ones behind it, and its index is what [`Strategy::diverged`] tells.
+//! stops the ones behind it, and its index is what [`Strategy::diverged`] tells. Loads that
+//! read an old value stand among them.
 
 use crate::passes::Passes;
-use crate::strategy::{Strategy, View, default_pick};
+use crate::strategy::{Load, Strategy, View, default_pick};
 use crate::thread_names::ThreadNames;
 use alloc::vec::Vec;
-use raddle_abi::plan::{Switch, ThreadAnchor};
+use raddle_abi::plan::{Switch, ThreadAnchor, age_read};
 
 /// See the module's description.
 pub struct Replay {
@@ -47,7 +48,8 @@ impl Replay {
     }
 
     fn is_due(&self, switch: &Switch, view: &View<'_>) -> bool {
-        if usize::from(self.threads.actual(switch.from)) != view.current {
+        let is_switch = age_read(switch.to).is_none();
+        if !is_switch || usize::from(self.threads.actual(switch.from)) != view.current {
             return false;
         }
         if switch.site_key == 0 {
@@ -94,6 +96,31 @@ impl Strategy for Replay {
             self.note_picked(view, picked);
         }
         picked
+    }
+
+    fn read(&mut self, load: &Load) -> Option<usize> {
+        let newest = Some(0);
+        let Some(switch) = self.switches.get(self.next).filter(|_| !self.stuck) else {
+            return newest;
+        };
+        let (Some(age), from) = (age_read(switch.to), self.threads.actual(switch.from)) else {
+            return newest;
+        };
+        let key = self.standing.get(load.thread).copied().unwrap_or(0);
+        let is_due = match switch.site_key {
+            0 => load.step == switch.occurrence,
+            // This pass is counted at the next pick.
+            _ => key == switch.site_key && self.passes.count(load.thread, key) == switch.occurrence,
+        };
+        if usize::from(from) != load.thread || !is_due {
+            return newest;
+        }
+        if usize::from(age) >= load.choices {
+            self.stuck = true;
+            return newest;
+        }
+        self.next += 1;
+        Some(usize::from(age))
     }
 
     fn diverged(&self) -> Option<usize> {
