@@ -1,6 +1,6 @@
 //! With weak memory, loads read the old values that the memory model allows, and no others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use raddle_e2e::{Fixture, Line, Run};
@@ -108,8 +108,10 @@ fn the_seed_decides_which_values_are_old() {
             reexecution,
         ];
         let run = fixture.check(&weak(&options), 0);
-        let hashes = run.tests().into_iter().map(|test| test.hash.clone());
-        hashes.collect::<Vec<_>>()
+        let tests = run.tests().into_iter();
+        tests
+            .map(|test| (test.test.clone(), test.hash.clone()))
+            .collect::<BTreeMap<_, _>>()
     };
     let first = hash("7", "fiber", "snapshot");
     assert_eq!(hash("7", "fiber", "snapshot"), first);

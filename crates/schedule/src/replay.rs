@@ -143,6 +143,7 @@ mod tests {
     use crate::anchor::{anchor_threads, switches_by_site, switches_by_step};
     use crate::list::parse;
     use crate::simulator::{Op, Run, key_of, run};
+    use raddle_abi::plan::READS_OLD;
 
     /// Locks, spins and threads that start threads; may deadlock.
     fn program() -> Vec<Vec<Op>> {
@@ -248,6 +249,40 @@ mod tests {
         let order = run(&program, &mut replay, 0, 0).order;
         assert_eq!(order[2], (2, 0));
         assert_eq!(replay.diverged(), None);
+    }
+
+    #[test]
+    fn an_old_value_is_read_by_the_load_that_read_it() {
+        let switch = |from, to, occurrence| Switch {
+            from,
+            to,
+            occurrence,
+            site_key: 0,
+        };
+        let old = switch(1, READS_OLD | 2, 4);
+        let mut replay = Replay::new(&[], &[old, switch(1, READS_OLD | 1, 6)]);
+        let mut read = |thread, step, choices| {
+            let load = Load {
+                thread,
+                step,
+                address: 8,
+                choices,
+            };
+            (replay.read(&load), replay.diverged())
+        };
+        assert_eq!(read(1, 3, 4), (Some(0), Some(0)));
+        assert_eq!(read(2, 4, 4), (Some(0), Some(0)));
+        assert_eq!(read(1, 4, 4), (Some(2), Some(1)));
+        assert_eq!(read(1, 6, 2), (Some(1), None));
+        let mut replay = Replay::new(&[], &[old, switch(1, 0, 5)]);
+        let load = Load {
+            thread: 1,
+            step: 4,
+            address: 8,
+            choices: 2,
+        };
+        assert_eq!(replay.read(&load), Some(0));
+        assert_eq!(replay.diverged(), Some(0));
     }
 
     #[test]
