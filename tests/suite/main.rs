@@ -27,3 +27,4 @@ mod set_up;
 mod survival;
 mod traces;
 mod turns;
+mod weak_memory;

@@ -41,6 +41,8 @@ struct Bug {
     what: String,
     /// Kinds under one of which it has to be found.
     kinds: Vec<String>,
+    /// The memory model with which it shows, if that is not the default.
+    memory_model: Option<String>,
     /// Why it cannot be found yet.
     unreached: Option<String>,
     buggy: Release,
@@ -180,6 +182,9 @@ fn search(
     let mut command = shell::raddle(tool, directory, ["test", "--test", "bug"]);
     command.args(["--message-format", "json", "--time", "120s"]);
     command.args(["--executions", EXECUTIONS]).args(limits);
+    if let Some(model) = &bug.memory_model {
+        command.args(["--memory-model", model]);
+    }
     let (stdout, code) = shell::output(&mut command)?;
     if !matches!(code, Some(0 | 100)) {
         bail!("the tool ended with {code:?}");

@@ -50,8 +50,8 @@ pub struct Plan {
     /// 1 to break an execution off that starts a thread, unless it has done something to the
     /// world outside that its end might undo.
     pub alone: u32,
-    /// Nothing: the entries that follow are aligned.
-    pub unused: u32,
+    /// A number of [`Memory`].
+    pub memory: u32,
 }
 
 /// Bits of [`Plan::oracles`]. Panic, crash and deadlock are always watched.
@@ -74,6 +74,35 @@ pub enum Granularity {
     Racy = 1,
     /// Also every plain access to memory that is not the thread's own stack.
     Access = 2,
+}
+
+/// Which values an atomic load may read.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// The newest one only: executions are sequentially consistent.
+    #[default]
+    Sc = 0,
+    /// Also an older one, where the memory model of C++20 allows it.
+    Weak = 1,
+}
+
+impl Memory {
+    /// The model with this number; unknown numbers mean [`Memory::Sc`].
+    pub const fn from_number(number: u32) -> Self {
+        match number {
+            1 => Self::Weak,
+            _ => Self::Sc,
+        }
+    }
+
+    /// The word used in flags and reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Sc => "sc",
+            Self::Weak => "weak",
+        }
+    }
 }
 
 /// How the program is brought back to its start between executions.
@@ -159,13 +188,26 @@ pub struct ThreadAnchor {
     pub site_key: u64,
 }
 
+/// A bit of [`Switch::to`] and [`Decision::to`]: this is no switch. The step is an atomic load
+/// of thread `from` that reads an old value, and the other bits say how many stores it lies
+/// before the newest one.
+pub const READS_OLD: u16 = 1 << 15;
+
+/// How old the value is that is read, if this is what a [`Switch::to`] or [`Decision::to`] says.
+pub const fn age_read(to: u16) -> Option<u16> {
+    match to & READS_OLD {
+        0 => None,
+        _ => Some(to & !READS_OLD),
+    }
+}
+
 /// One recorded switch: when thread `from` stands before the anchored step, run `to`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
     /// The thread that gives way.
     pub from: u16,
-    /// The thread that runs next.
+    /// The thread that runs next, or [`READS_OLD`].
     pub to: u16,
     /// With `site_key` 0: the number of scheduling points `from` has passed, from 0.
     /// Else: how many points at that site `from` has passed, from 0.
@@ -263,13 +305,14 @@ impl RuleKind {
 }
 
 /// One decision that the runtime noted down: a place where the thread that runs next is not
-/// the default (the current thread if it can run, else the enabled one with the lowest number).
+/// the default (the current thread if it can run, else the enabled one with the lowest number),
+/// or where an atomic load did not read the newest value.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The thread that ran until here.
     pub from: u16,
-    /// The thread chosen.
+    /// The thread chosen, or [`READS_OLD`].
     pub to: u16,
     /// Scheduling points that `from` has passed, from 0.
     pub step: u32,

@@ -45,6 +45,11 @@ pub mod flags {
     pub const POINT: u16 = 1;
     /// Another thread ran between this thread's previous event and this one.
     pub const SWITCHED: u16 = 2;
+    /// The upper byte of an atomic load: how many stores the one that it read lies before the
+    /// newest one.
+    pub const AGE: u16 = 0xff00;
+    /// How far [`AGE`] is shifted.
+    pub const AGE_SHIFT: u32 = 8;
 }
 
 /// A stack in the stacks area: a count, then that many return addresses, innermost first.

@@ -67,6 +67,8 @@ pub mod flags {
     pub const QUIET: u16 = 2;
     /// Of a function's entry: the first pointer is the method's receiver.
     pub const METHOD: u16 = 4;
+    /// Of assembly: it has no result, so that its thread learns nothing by it.
+    pub const TELLS_NOTHING: u16 = 8;
 }
 
 macro_rules! operations {

@@ -13,6 +13,7 @@ use crate::session::Session;
 use crate::store::LastRun;
 use crate::test_run::run_turn;
 use crate::{Error, Event, Options, Progress, Summary, Target, TestResult, Verdict};
+use raddle_abi::plan::Memory;
 use raddle_trace::results::Totals;
 
 /// Time between two progress events.
@@ -123,6 +124,7 @@ fn summary(session: &Session<'_>, tests: Vec<TestResult>, interrupted: bool) -> 
         totals: Totals {
             seconds: session.seconds(),
             interrupted,
+            is_weak: session.options.memory_model == Memory::Weak,
             ..Totals::of(&tests)
         },
         findings: found.reported.values().cloned().collect(),

@@ -313,6 +313,7 @@ impl Confirmation<'_> {
                 (Granularity::Sync, false) => Granularity::Racy,
                 (granularity, _) => granularity,
             },
+            memory: request.memory,
             max_points: request.max_points,
             length: raw.length,
             oracles: request.oracles,

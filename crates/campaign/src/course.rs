@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use raddle_abi::control::conditions;
-use raddle_abi::plan::{Carrier, Reexecution};
+use raddle_abi::plan::{Carrier, Memory, Reexecution};
 use raddle_trace::runner::{Outcome, Searched};
 
 use crate::explore::Batch;
@@ -118,8 +118,9 @@ impl Course {
     }
 
     /// The number of preemptions up to which everything was run, if that can be said: what
-    /// the runtime could not control may always do something else.
-    pub fn exhaustive(&self) -> Option<u32> {
+    /// the runtime could not control may always do something else, and nobody searches which
+    /// values loads may read.
+    pub fn exhaustive(&self, options: &Options) -> Option<u32> {
         const UNCONTROLLED: u32 = conditions::FORKED
             | conditions::FOREIGN_THREAD
             | conditions::EARLY_THREAD
@@ -128,7 +129,7 @@ impl Course {
             | conditions::THREAD_LIMIT;
         match self.searched {
             Some(Searched::UpTo { preemptions } | Searched::All { preemptions })
-                if self.conditions & UNCONTROLLED == 0 =>
+                if self.conditions & UNCONTROLLED == 0 && options.memory_model == Memory::Sc =>
             {
                 Some(preemptions)
             }

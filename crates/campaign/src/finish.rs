@@ -1,7 +1,7 @@
 //! What is left to do when a test has its verdict.
 
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::Reexecution;
+use raddle_abi::plan::{Memory, Reexecution};
 use raddle_trace::runner::Searched;
 
 use crate::course::Course;
@@ -35,7 +35,7 @@ pub(crate) fn finish(
         points: course.tally.points,
         cut: course.tally.cut,
         threads: course.tally.threads,
-        exhaustive: course.exhaustive(),
+        exhaustive: course.exhaustive(session.options),
         reexecution: course.reexecution.word(),
         carrier: course.carrier.word(),
         hash: course.tally.hash,
@@ -96,7 +96,13 @@ fn notes(session: &Session<'_>, target: &Target, course: &Course, verdict: &Verd
         );
         session.note(target, text);
     }
-    match (course.exhaustive(), course.searched) {
+    let is_weak = session.options.memory_model == Memory::Weak;
+    if is_weak && !target.unseen_synchronisation.is_empty() {
+        let text = "no old value was read, because code that was not instrumented may tell \
+                    threads of newer ones";
+        session.note(target, text.to_owned());
+    }
+    match (course.exhaustive(session.options), course.searched) {
         (Some(_), Some(Searched::All { .. })) => session.note(
             target,
             "exhaustive: everything was run that can happen".to_owned(),
@@ -111,6 +117,12 @@ fn notes(session: &Session<'_>, target: &Target, course: &Course, verdict: &Verd
             );
             session.note(target, text);
         }
+        (None, Some(_)) if course.is_searched && is_weak => session.note(
+            target,
+            "the search has ended, but it reads the newest values only, so that it is not \
+             exhaustive with weak memory"
+                .to_owned(),
+        ),
         (None, Some(_)) if course.is_searched => session.note(
             target,
             "the search has ended, but not everything was under control, so that it may not be \

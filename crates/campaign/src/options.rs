@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use raddle_abi::plan::{Carrier, Granularity, Reexecution};
+use raddle_abi::plan::{Carrier, Granularity, Memory, Reexecution};
 
 use raddle_trace::overrides::Overrides;
 
@@ -39,6 +39,8 @@ pub struct Options {
     pub jobs: usize,
     /// Where scheduling points stand.
     pub granularity: Granularity,
+    /// Which values atomic loads may read.
+    pub memory_model: Memory,
     /// Which data races are reported.
     pub races: Races,
     /// Whether errors on the heap are reported.
@@ -87,6 +89,7 @@ impl Default for Options {
             turn: None,
             jobs: 1,
             granularity: Granularity::Racy,
+            memory_model: Memory::Sc,
             races: Races::On,
             heap: true,
             reexecution: Reexecution::Auto,

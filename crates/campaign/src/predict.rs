@@ -23,6 +23,7 @@ mod words;
 use std::collections::HashSet;
 use std::time::Duration;
 
+use raddle_abi::plan::Memory;
 use raddle_analysis::lock_order::Deadlock;
 use raddle_analysis::lock_pattern::Broken;
 use raddle_analysis::monitor::Observed;
@@ -131,6 +132,8 @@ fn record(
 ) -> Ended<Option<(Trace, Vec<Observed>)>> {
     let mut request = test.request(strategy, 1);
     request.seed = request.seed.wrapping_add(test.course.hunt.profiles);
+    // What is predicted from has loads of the newest values.
+    request.memory = Memory::Sc;
     request.record = true;
     let outcome = test.plan(&request)?;
     test.sighted(&outcome.findings, &request);

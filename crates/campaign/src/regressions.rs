@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use raddle_abi::finding::Kind;
+use raddle_abi::plan::age_read;
 use raddle_schedule::schedule_file::Schedule;
 use raddle_trace::runner::{PlanRequest, Runner};
 
@@ -98,10 +99,13 @@ pub(crate) fn diverged(schedule: &Schedule, index: usize) -> String {
             ordinal(value.occurrence + 1)
         ),
     };
+    let with = match age_read(value.to) {
+        None => format!("with thread {} ready to run", value.to),
+        Some(age) => format!("where it could read a value that is {age} stores old"),
+    };
     format!(
-        "diverged at switch {}: thread {from} never reached {reached} with thread {} ready to run",
-        index + 1,
-        value.to
+        "diverged at switch {}: thread {from} never reached {reached} {with}",
+        index + 1
     )
 }
 

@@ -223,6 +223,7 @@ fn options_hash(options: &Options) -> u64 {
     let parts = [
         options.seed.to_string(),
         format!("{:?}", options.granularity),
+        format!("{:?}", options.memory_model),
         format!("{:?}", options.races),
         options.heap.to_string(),
         options.max_points.to_string(),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use raddle_abi::control::PlanEnd;
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::{Granularity, oracles};
+use raddle_abi::plan::{Granularity, Memory, oracles};
 use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner, RunnerError};
 
 use crate::allowance::Allowance;
@@ -58,6 +58,15 @@ fn oracles_of(options: &Options, target: &Target) -> u32 {
         Races::All => oracles::RACE | oracles::VOLATILE_RACE,
     };
     races | if options.heap { oracles::HEAP } else { 0 }
+}
+
+/// The memory model that the user wants, unless it would be wrong about the target: what orders
+/// threads unseen may have told them of newer values.
+fn memory_of(options: &Options, target: &Target) -> Memory {
+    match target.unseen_synchronisation.is_empty() && options.prediction.is_none() {
+        true => options.memory_model,
+        false => Memory::Sc,
+    }
 }
 
 /// What it means for a test that a plan could not be run.
@@ -147,6 +156,7 @@ impl TestRun<'_> {
             longest: self.course.tally.longest,
             oracles: oracles_of(options, self.target),
             granularity: options.granularity,
+            memory: memory_of(options, self.target),
             reexecution: options.reexecution,
             racy: self.course.tally.racy.clone(),
             ..PlanRequest::default()

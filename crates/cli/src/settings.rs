@@ -43,6 +43,9 @@ pub(crate) struct RunOptions {
     /// Where threads may be switched [default: racy]
     #[arg(long, env = "RADDLE_GRANULARITY")]
     pub granularity: Option<Granularity>,
+    /// Which values atomic loads may read [default: sc]
+    #[arg(long, value_name = "MODEL", env = "RADDLE_MEMORY_MODEL")]
+    pub memory_model: Option<MemoryModel>,
     /// Which data races are reported [default: on]
     #[arg(long, env = "RADDLE_RACES")]
     pub races: Option<RaceChoice>,
@@ -106,6 +109,7 @@ impl RunOptions {
             jobs: self.jobs.or(file.jobs),
             build_jobs: self.build_jobs.or(file.build_jobs),
             granularity: self.granularity.or(file.granularity),
+            memory_model: self.memory_model.or(file.memory_model),
             races: self.races.or(file.races),
             heap: self.heap.or(file.heap),
             reexecution: self.reexecution.or(file.reexecution),
@@ -137,6 +141,7 @@ impl RunOptions {
             turn: self.turn.map(|time| time.0).or(default.turn),
             jobs: self.jobs.map_or_else(cores, |count| count.0),
             granularity: self.granularity.map_or(default.granularity, Into::into),
+            memory_model: self.memory_model.map_or(default.memory_model, Into::into),
             races: self.races.map_or(default.races, Into::into),
             heap: self
                 .heap
@@ -266,6 +271,25 @@ impl From<Granularity> for plan::Granularity {
             Granularity::Sync => Self::Sync,
             Granularity::Racy => Self::Racy,
             Granularity::Access => Self::Access,
+        }
+    }
+}
+
+/// Which values atomic loads may read.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum MemoryModel {
+    /// The newest only: executions are sequentially consistent
+    Sc,
+    /// Also older ones, where the memory model of C++20 allows it
+    Weak,
+}
+
+impl From<MemoryModel> for plan::Memory {
+    fn from(model: MemoryModel) -> Self {
+        match model {
+            MemoryModel::Sc => Self::Sc,
+            MemoryModel::Weak => Self::Weak,
         }
     }
 }

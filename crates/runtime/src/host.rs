@@ -18,6 +18,7 @@ use crate::shared::shared;
 use crate::snapshot;
 use crate::syscalls;
 use crate::thread::Thread;
+use crate::weak;
 use crate::world::{arm, look_at, world};
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{PLAN_OFFSET, PlanEnd, conditions, stage, target};
@@ -335,6 +336,7 @@ fn prepare(mode: Reexecution, seed: u64, length: u64) {
         }
     }
     race::begin(world.execution.threads.len());
+    weak::begin(world.execution.threads.len(), seed);
     if world.orders.record {
         record::begin();
     }

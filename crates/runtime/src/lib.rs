@@ -55,6 +55,7 @@ pub mod syscalls;
 pub mod thread;
 pub mod timers;
 pub mod unwind;
+pub mod weak;
 pub mod world;
 
 #[cfg(raddle_cdylib)]

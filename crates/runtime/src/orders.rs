@@ -2,14 +2,14 @@
 
 use crate::shared::shared;
 use crate::world::world;
-use crate::{experience, own};
+use crate::{experience, own, weak};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{PLAN_OFFSET, conditions};
 use raddle_abi::plan::{
-    EventAnchor, Granularity, Plan, Reexecution, Rule, Switch, ThreadAnchor, oracles,
+    EventAnchor, Granularity, Memory, Plan, Reexecution, Rule, Switch, ThreadAnchor, oracles,
 };
 use raddle_schedule::Recorded;
 use raddle_schedule::rng::mix;
@@ -39,6 +39,8 @@ pub struct Orders {
     pub plain_points: bool,
     /// Record events.
     pub record: bool,
+    /// Atomic loads may read old values (see [`crate::weak`]).
+    pub weak: bool,
     /// Plain accesses are for the oracles only.
     pub only_watched: bool,
     /// Leave out accesses to private parts of stacks (see [`crate::oracles::stacks`]).
@@ -69,6 +71,7 @@ struct Course {
     strategy: String,
     racy: Vec<u64>,
     granularity: u32,
+    memory: u32,
     /// Seed of the execution that comes next.
     seed: u64,
 }
@@ -88,6 +91,7 @@ impl Orders {
             granularity: Granularity::Sync,
             plain_points: false,
             record: false,
+            weak: false,
             only_watched: false,
             private_stacks: false,
             can_break_off: false,
@@ -98,6 +102,7 @@ impl Orders {
                 strategy: String::new(),
                 racy: Vec::new(),
                 granularity: 0,
+                memory: 0,
                 seed: 0,
             },
             logs: Vec::new(),
@@ -140,6 +145,7 @@ pub fn take(plan: &Plan) {
         strategy: name.clone(),
         racy: racy.clone(),
         granularity: plan.granularity,
+        memory: plan.memory,
         seed: plan.seed,
     };
     let strategy = match world().orders.go_on(&course) {
@@ -180,7 +186,14 @@ pub fn take(plan: &Plan) {
     orders.marks = plan.marks != 0;
     orders.alone = plan.alone != 0;
     orders.input = (place, plan.input as usize);
-    orders.only_watched = orders.watch && !orders.record && !orders.plain_points;
+    orders.weak = Memory::from_number(plan.memory) == Memory::Weak;
+    if let Some(strategy) = &mut orders.strategy {
+        strategy.values_may_be_old(orders.weak);
+    }
+    if orders.weak {
+        weak::set_up();
+    }
+    orders.only_watched = orders.watch && !orders.record && !orders.plain_points && !orders.weak;
     crate::hooks::plain::set_racy(racy);
 }
 
@@ -190,6 +203,7 @@ impl Orders {
         let last = &self.course;
         let is_same = last.strategy == next.strategy
             && last.granularity == next.granularity
+            && last.memory == next.memory
             && last.seed == next.seed;
         let mut strategy = self
             .strategy

@@ -203,6 +203,19 @@ pub fn event(operation: Operation, address: u64, value: u64, len: u32, order: u1
     }
 }
 
+/// The load that was just recorded has read a store that lies `age` before the newest one.
+pub fn is_old(age: usize) {
+    let control = shared().control();
+    let count = control.events.load(Ordering::Relaxed) as usize;
+    if !is_on() || count == 0 || control.record_overflow.load(Ordering::Relaxed) != 0 {
+        return;
+    }
+    let place = shared().at(EVENTS_OFFSET) as *mut RawEvent;
+    // SAFETY: an event that was written before.
+    let event = unsafe { &mut *place.add(count - 1) };
+    event.flags |= (age as u16) << flags::AGE_SHIFT;
+}
+
 /// Records that the running thread enters a function with these arguments.
 pub fn enter(arguments: &[usize], site: SiteId) {
     if !is_on() {

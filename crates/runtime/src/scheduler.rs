@@ -16,8 +16,9 @@ use crate::oracles::{deadlock, livelock};
 use crate::record;
 use crate::shared::shared;
 use crate::thread::{State, Wait};
+use crate::weak;
 use crate::world::{live, look_at, world};
-use raddle_abi::plan::Decision;
+use raddle_abi::plan::{Decision, READS_OLD};
 use raddle_abi::site::{Operation, SiteId};
 use raddle_schedule::strategy::{NOBODY, Pending, View, default_pick};
 
@@ -73,6 +74,22 @@ pub fn point_of_spinning(site: SiteId) {
         clock::jump(execution);
     }
     step(Operation::Yield, false, 0, site, true);
+    weak::refresh();
+}
+
+/// The load for which the running thread was just picked reads a store that lies `age` before
+/// the newest one.
+pub fn note_old_value(age: usize) {
+    let execution = &mut world().execution;
+    let current = execution.current;
+    execution.hash = mix(execution.hash, 1 << 63 | age as u64);
+    shared().note_decision(Decision {
+        from: current as u16,
+        to: READS_OLD | age as u16,
+        step: execution.steps[current] - 1,
+        site: execution.pending[current].site,
+        point: (execution.point - 1) as u32,
+    });
 }
 
 #[inline(always)]
@@ -264,6 +281,7 @@ pub fn block_unrecorded(wait: Wait) -> bool {
     if wait.ends_quietly {
         done_nothing_since(steps);
     }
+    weak::refresh();
     let thread = &mut world().execution.threads[current];
     thread.wait = Wait::NONE;
     thread.timed_out

@@ -22,6 +22,7 @@ use crate::select::select;
 use crate::shared::shared;
 use crate::snapshot;
 use crate::timers;
+use crate::weak;
 use crate::world::{take_at_site, world};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -170,6 +171,10 @@ pub fn changes_kernel(number: usize) {
 pub fn call(number: usize, arguments: [usize; 6]) -> isize {
     let [a, b, c, d, e, _] = arguments;
     record::look_before_call();
+    if number != nr::FUTEX {
+        // The kernel may tell what others have done.
+        weak::refresh();
+    }
     match number {
         nr::FUTEX => futex::futex(arguments),
         nr::SCHED_YIELD => {

@@ -77,7 +77,7 @@ pub fn is_executing() -> bool {
 pub fn arm() {
     let world = world();
     let mut flags = 0;
-    let watches = world.orders.watch || world.orders.record;
+    let watches = world.orders.watch || world.orders.record || world.orders.weak;
     if world.running && world.off == 0 {
         flags |= FLAG_SYNC;
         if watches || world.orders.plain_points {

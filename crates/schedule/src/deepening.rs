@@ -4,7 +4,7 @@
 use crate::exhaustive::{Exhaustive, MAX_PREEMPTIONS};
 use crate::experience::{Experience, Learnt};
 use crate::log::Log;
-use crate::strategy::{Search, Strategy, View};
+use crate::strategy::{Load, Search, Strategy, View};
 
 /// See the module's description.
 pub struct Deepening {
@@ -38,6 +38,10 @@ impl Strategy for Deepening {
 
     fn pick(&mut self, view: &View<'_>) -> usize {
         self.search.pick(view)
+    }
+
+    fn read(&mut self, load: &Load) -> Option<usize> {
+        self.search.read(load)
     }
 
     fn set_aside(&mut self) {

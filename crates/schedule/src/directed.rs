@@ -16,7 +16,7 @@
 
 use crate::passes::Passes;
 use crate::rng::Rng;
-use crate::strategy::{Strategy, View};
+use crate::strategy::{Load, Strategy, View};
 use crate::thread_names::ThreadNames;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -308,6 +308,10 @@ impl Strategy for Directed {
         let picked = self.choose(view);
         self.note_picked(picked, view);
         picked
+    }
+
+    fn read(&mut self, load: &Load) -> Option<usize> {
+        self.base.read(load)
     }
 
     fn end(&mut self) {

@@ -24,6 +24,7 @@ pub mod list;
 pub mod log;
 #[cfg(feature = "std")]
 pub mod minimise;
+pub mod old_values;
 mod partial_order;
 mod passes;
 mod pct;

@@ -1,11 +1,11 @@
-//! Makes a failing schedule easier to understand: fewer preemptions first, then fewer threads
-//! that take part, then fewer switches, then an earlier end.
+//! Makes a failing schedule easier to understand: fewer old values read first, then fewer
+//! preemptions, then fewer threads that take part, then fewer switches, then an earlier end.
 //!
 //! This is Zeller and Hildebrandt's delta debugging (TSE 2002) over the list of switches, with
 //! whole threads left out first. It needs no model of the program: a candidate is run, and
 //! what the run really did counts, so switches that fall away by themselves are gone too.
 
-use raddle_abi::plan::Switch;
+use raddle_abi::plan::{Switch, age_read};
 
 /// A run that fails.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,14 +20,26 @@ pub struct Failing {
 
 impl Failing {
     /// What there is to understand, the most important first.
-    pub fn cost(&self) -> (u32, usize, usize, u64) {
+    pub fn cost(&self) -> (u64, u32, usize, usize, u64) {
         let threads = self.threads().len();
-        (self.preemptions, threads, self.switches.len(), self.points)
+        // Of equally many the younger ones are easier to follow.
+        let ages = self.switches.iter().filter_map(|one| age_read(one.to));
+        let old: u64 = ages.map(|age| (1 << 16) + u64::from(age)).sum();
+        (
+            old,
+            self.preemptions,
+            threads,
+            self.switches.len(),
+            self.points,
+        )
     }
 
     /// The threads that switches name.
     fn threads(&self) -> Vec<u16> {
-        let ends = self.switches.iter().flat_map(|one| [one.from, one.to]);
+        let ends = self.switches.iter().flat_map(|one| match age_read(one.to) {
+            None => [one.from, one.to],
+            Some(_) => [one.from; 2],
+        });
         let mut threads: Vec<u16> = ends.collect();
         threads.sort_unstable();
         threads.dedup();
@@ -79,6 +91,7 @@ impl Search<'_> {
         if self.best.switches.is_empty() || self.improves(&[]) {
             return;
         }
+        self.remove_old_values();
         self.remove_threads();
         let mut chunk = self.best.switches.len().div_ceil(2);
         loop {
@@ -94,6 +107,15 @@ impl Search<'_> {
 
     fn is_over(&self) -> bool {
         self.attempts >= self.budget || self.best.switches.is_empty()
+    }
+
+    /// Tries to have the newest value read everywhere.
+    fn remove_old_values(&mut self) {
+        let switches = self.best.switches.iter().copied();
+        let without: Vec<Switch> = switches.filter(|one| age_read(one.to).is_none()).collect();
+        if !without.is_empty() && without.len() < self.best.switches.len() {
+            self.improves(&without);
+        }
     }
 
     /// Tries to do without each thread: without all switches to it and from it.

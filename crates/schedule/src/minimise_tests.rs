@@ -6,6 +6,7 @@ use crate::list::parse;
 use crate::replay::Replay;
 use crate::simulator::{Op, Run, run};
 use proptest::prelude::*;
+use raddle_abi::plan::READS_OLD;
 
 fn switches(occurrences: &[u32]) -> Vec<Switch> {
     let switch = |&occurrence| Switch {
@@ -160,4 +161,35 @@ proptest! {
         prop_assert!(result.best.cost() <= original.cost());
         prop_assert_eq!(as_failing(&replay(&result.best.switches)), Some(result.best));
     }
+}
+
+#[test]
+fn the_newest_values_are_tried_first_and_one_old_value_is_better_than_two() {
+    let old = |occurrence, age| Switch {
+        from: 1,
+        to: READS_OLD | age,
+        occurrence,
+        site_key: 0,
+    };
+    let mut all = switches(&[0, 1]);
+    all.extend([old(3, 1), old(5, 2), old(7, 1)]);
+    let run = |needed: &[Switch]| {
+        let mut tried = Vec::new();
+        let result = minimise(&failing(all.clone()), 100, &mut |candidate| {
+            tried.push(candidate.to_vec());
+            needed
+                .iter()
+                .all(|one| candidate.contains(one))
+                .then(|| failing(candidate.to_vec()))
+        });
+        (result.best.switches, tried)
+    };
+    let (best, tried) = run(&switches(&[1]));
+    assert_eq!(best, switches(&[1]));
+    assert_eq!(tried[1], switches(&[0, 1]));
+    assert_eq!(run(&[old(5, 2)]).0, [old(5, 2)]);
+    // An old value costs more than any preemption.
+    let two = failing(switches(&[0, 1]));
+    assert!(two.cost() < failing(vec![old(3, 1)]).cost());
+    assert!(failing(vec![old(3, 1)]).cost() < failing(vec![old(5, 2)]).cost());
 }

@@ -19,7 +19,7 @@ use crate::pos::Pos;
 use crate::random::Random;
 use crate::reads_from::ReadsFrom;
 use crate::rng::{Rng, mix};
-use crate::strategy::{NOBODY, Search, Strategy, View};
+use crate::strategy::{Load, NOBODY, Search, Strategy, View};
 use crate::surw::Surw;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -48,6 +48,8 @@ pub struct Portfolio {
     /// Executions so far.
     executions: u64,
     coverage: Coverage,
+    /// Loads may read old values, which nobody searches.
+    values_may_be_old: bool,
 }
 
 struct Member {
@@ -78,6 +80,7 @@ impl Portfolio {
             is_broken_off: false,
             executions: 0,
             coverage: Coverage::new(),
+            values_may_be_old: false,
         }
     }
 
@@ -138,6 +141,14 @@ impl Strategy for Portfolio {
         picked
     }
 
+    fn read(&mut self, load: &Load) -> Option<usize> {
+        self.current().read(load)
+    }
+
+    fn values_may_be_old(&mut self, may_be: bool) {
+        self.values_may_be_old = may_be;
+    }
+
     fn end(&mut self) {
         // Of an execution that is broken off it cannot be said what would have become of it.
         if !self.is_broken_off {
@@ -183,7 +194,9 @@ impl Strategy for Portfolio {
     }
 
     fn is_finished(&self) -> bool {
-        self.executions >= LEAST && matches!(self.searched(), Some(Search::All { .. }))
+        self.executions >= LEAST
+            && !self.values_may_be_old
+            && matches!(self.searched(), Some(Search::All { .. }))
     }
 
     fn pass(&mut self, experience: &mut Experience<'_>) {

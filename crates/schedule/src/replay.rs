@@ -4,13 +4,14 @@
 //! step, or by the key of its site and how often the thread has passed that site, which
 //! survives edits elsewhere in the program. Threads are recognised by where they were started.
 //! Switches are taken in order; one that never comes, or names a thread that cannot run,
-//! stops the ones behind it, and its index is what [`Strategy::diverged`] tells.
+//! stops the ones behind it, and its index is what [`Strategy::diverged`] tells. Loads that
+//! read an old value stand among them.
 
 use crate::passes::Passes;
-use crate::strategy::{Strategy, View, default_pick};
+use crate::strategy::{Load, Strategy, View, default_pick};
 use crate::thread_names::ThreadNames;
 use alloc::vec::Vec;
-use raddle_abi::plan::{Switch, ThreadAnchor};
+use raddle_abi::plan::{Switch, ThreadAnchor, age_read};
 
 /// See the module's description.
 pub struct Replay {
@@ -47,7 +48,8 @@ impl Replay {
     }
 
     fn is_due(&self, switch: &Switch, view: &View<'_>) -> bool {
-        if usize::from(self.threads.actual(switch.from)) != view.current {
+        let is_switch = age_read(switch.to).is_none();
+        if !is_switch || usize::from(self.threads.actual(switch.from)) != view.current {
             return false;
         }
         if switch.site_key == 0 {
@@ -96,6 +98,31 @@ impl Strategy for Replay {
         picked
     }
 
+    fn read(&mut self, load: &Load) -> Option<usize> {
+        let newest = Some(0);
+        let Some(switch) = self.switches.get(self.next).filter(|_| !self.stuck) else {
+            return newest;
+        };
+        let (Some(age), from) = (age_read(switch.to), self.threads.actual(switch.from)) else {
+            return newest;
+        };
+        let key = self.standing.get(load.thread).copied().unwrap_or(0);
+        let is_due = match switch.site_key {
+            0 => load.step == switch.occurrence,
+            // This pass is counted at the next pick.
+            _ => key == switch.site_key && self.passes.count(load.thread, key) == switch.occurrence,
+        };
+        if usize::from(from) != load.thread || !is_due {
+            return newest;
+        }
+        if usize::from(age) >= load.choices {
+            self.stuck = true;
+            return newest;
+        }
+        self.next += 1;
+        Some(usize::from(age))
+    }
+
     fn diverged(&self) -> Option<usize> {
         (self.next < self.switches.len()).then_some(self.next)
     }
@@ -116,6 +143,7 @@ mod tests {
     use crate::anchor::{anchor_threads, switches_by_site, switches_by_step};
     use crate::list::parse;
     use crate::simulator::{Op, Run, key_of, run};
+    use raddle_abi::plan::READS_OLD;
 
     /// Locks, spins and threads that start threads; may deadlock.
     fn program() -> Vec<Vec<Op>> {
@@ -221,6 +249,40 @@ mod tests {
         let order = run(&program, &mut replay, 0, 0).order;
         assert_eq!(order[2], (2, 0));
         assert_eq!(replay.diverged(), None);
+    }
+
+    #[test]
+    fn an_old_value_is_read_by_the_load_that_read_it() {
+        let switch = |from, to, occurrence| Switch {
+            from,
+            to,
+            occurrence,
+            site_key: 0,
+        };
+        let old = switch(1, READS_OLD | 2, 4);
+        let mut replay = Replay::new(&[], &[old, switch(1, READS_OLD | 1, 6)]);
+        let mut read = |thread, step, choices| {
+            let load = Load {
+                thread,
+                step,
+                address: 8,
+                choices,
+            };
+            (replay.read(&load), replay.diverged())
+        };
+        assert_eq!(read(1, 3, 4), (Some(0), Some(0)));
+        assert_eq!(read(2, 4, 4), (Some(0), Some(0)));
+        assert_eq!(read(1, 4, 4), (Some(2), Some(1)));
+        assert_eq!(read(1, 6, 2), (Some(1), None));
+        let mut replay = Replay::new(&[], &[old, switch(1, 0, 5)]);
+        let load = Load {
+            thread: 1,
+            step: 4,
+            address: 8,
+            choices: 2,
+        };
+        assert_eq!(replay.read(&load), Some(0));
+        assert_eq!(replay.diverged(), Some(0));
     }
 
     #[test]

@@ -20,6 +20,14 @@
 //! end
 //! ```
 //!
+//! With `memory weak` an atomic load may have read a value that is no longer the newest one. Such
+//! loads stand among the switches, with the number of stores that have come after the one they read:
+//!
+//! ```text
+//! memory weak
+//! read 1 site 00f1e2d3c4b5a697 occurrence 0 old 2  # src/queue.rs:31 in Queue::push
+//! ```
+//!
 //! Instead of switches, a file may say in which order events have to come (see
 //! `crates/schedule/src/directed.rs`): which thread's, where, the how-maniest there, and whether
 //! they touch what another event touches; which come before which; and after which a thread
@@ -38,7 +46,7 @@
 //! cut off are refused with the line at fault.
 
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::{EventAnchor, Granularity, Rule, Switch, ThreadAnchor};
+use raddle_abi::plan::{EventAnchor, Granularity, Memory, Rule, Switch, ThreadAnchor};
 use raddle_trace::plan::PlanRequest;
 
 /// Version of the format.
@@ -63,6 +71,8 @@ pub struct Schedule {
     pub seed: u64,
     /// Where scheduling points stand.
     pub granularity: Granularity,
+    /// Which values atomic loads may read; a file that says nothing means the newest one.
+    pub memory: Memory,
     /// Scheduling points after which the execution is continued fairly.
     pub max_points: u64,
     /// Length estimate of the execution.
@@ -149,6 +159,7 @@ impl Schedule {
             length: self.length,
             oracles: self.oracles,
             granularity: self.granularity,
+            memory: self.memory,
             threads: self.threads.iter().map(|placed| placed.value).collect(),
             switches: self.switches.iter().map(|placed| placed.value).collect(),
             racy: self.racy.iter().map(|placed| placed.value).collect(),

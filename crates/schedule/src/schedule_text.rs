@@ -1,12 +1,12 @@
 //! Writing and reading the text of a schedule file.
 
 use crate::schedule_file::{Placed, Schedule, ScheduleError, VERSION};
-use crate::words::{GRANULARITIES, ORACLES, Words};
+use crate::words::{GRANULARITIES, MEMORIES, ORACLES, Words};
 use core::fmt::{Display, Write};
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::{
-    ANY_OCCURRENCE, ANY_THREAD, EventAnchor, Granularity, NO_EVENT, Relation, Rule, RuleKind,
-    Switch, ThreadAnchor,
+    ANY_OCCURRENCE, ANY_THREAD, EventAnchor, Granularity, Memory, NO_EVENT, Relation, Rule,
+    RuleKind, Switch, ThreadAnchor, age_read,
 };
 
 const MAGIC: &str = "raddle schedule";
@@ -28,6 +28,9 @@ pub fn write(schedule: &Schedule) -> String {
         .iter()
         .find(|(_, value)| *value == schedule.granularity);
     text.line("granularity", granularity.map_or("racy", |(word, _)| word));
+    if schedule.memory != Memory::default() {
+        text.line("memory", schedule.memory.word());
+    }
     text.line("max-points", schedule.max_points);
     text.line("length", schedule.length);
     let words: Vec<_> = ORACLES
@@ -57,15 +60,20 @@ pub fn write(schedule: &Schedule) -> String {
             occurrence,
             site_key,
         } = value;
+        let (keyword, what, number) = match age_read(*to) {
+            None => ("switch", "to", *to),
+            Some(age) => ("read", "old", age),
+        };
         if *site_key == 0 {
             text.placed(
-                "switch",
-                format_args!("{from} step {occurrence} to {to}"),
+                keyword,
+                format_args!("{from} step {occurrence} {what} {number}"),
                 place,
             );
         } else {
-            let rest = format_args!("{from} site {site_key:016x} occurrence {occurrence} to {to}");
-            text.placed("switch", rest, place);
+            let rest =
+                format_args!("{from} site {site_key:016x} occurrence {occurrence} {what} {number}");
+            text.placed(keyword, rest, place);
         }
     }
     for (index, Placed { value, place }) in schedule.events.iter().enumerate() {
@@ -168,6 +176,7 @@ struct Draft {
     kind: Option<Kind>,
     seed: Option<u64>,
     granularity: Option<Granularity>,
+    memory: Option<Memory>,
     max_points: Option<u64>,
     length: Option<u64>,
     oracles: Option<u32>,
@@ -246,6 +255,11 @@ impl Draft {
             "kind" => once(keyword, &mut self.kind, words.kind()?)?,
             "seed" => once(keyword, &mut self.seed, words.number()?)?,
             "granularity" => once(keyword, &mut self.granularity, words.granularity()?)?,
+            "memory" => once(
+                keyword,
+                &mut self.memory,
+                words.one_of(&MEMORIES, "memory")?,
+            )?,
             "max-points" => once(keyword, &mut self.max_points, words.number()?)?,
             "length" => once(keyword, &mut self.length, words.number()?)?,
             "oracles" => once(keyword, &mut self.oracles, words.oracles()?)?,
@@ -259,6 +273,10 @@ impl Draft {
             }),
             "switch" => self.switches.push(Placed {
                 value: words.switch()?,
+                place,
+            }),
+            "read" => self.switches.push(Placed {
+                value: words.read()?,
                 place,
             }),
             "event" => self.event(&mut words, place)?,
@@ -307,6 +325,7 @@ impl Draft {
             kind: self.kind.ok_or(Missing("kind"))?,
             seed: self.seed.unwrap_or(0),
             granularity: self.granularity.ok_or(Missing("granularity"))?,
+            memory: self.memory.unwrap_or_default(),
             max_points: self.max_points.ok_or(Missing("max-points"))?,
             length: self.length.unwrap_or(0),
             oracles: self.oracles.ok_or(Missing("oracles"))?,

@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use raddle_abi::plan::READS_OLD;
 
 fn placed<T: core::fmt::Debug>(
     value: impl Strategy<Value = T>,
@@ -75,7 +76,8 @@ fn schedules() -> impl Strategy<Value = Schedule> {
     let switch =
         any::<(u16, u16, u32, u64)>().prop_map(|(from, to, occurrence, site_key)| Switch {
             from,
-            to,
+            // No value is 0 stores old.
+            to: if to == READS_OLD { READS_OLD + 1 } else { to },
             occurrence,
             site_key: if from % 2 == 0 { 0 } else { site_key },
         });
@@ -105,6 +107,7 @@ fn schedules() -> impl Strategy<Value = Schedule> {
                 finding: names.4,
                 kind: Kind::ALL[numbers.0],
                 granularity: GRANULARITIES[numbers.1].1,
+                memory: Memory::from_number(numbers.2 % 2),
                 oracles: numbers.2,
                 seed: numbers.3.0,
                 max_points: numbers.3.1,

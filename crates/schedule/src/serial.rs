@@ -2,7 +2,7 @@
 //! strategy, so its schedules have no decisions. Tests are first run this way to see whether
 //! they pass without any interleaving.
 
-use crate::strategy::{Strategy, View, default_pick};
+use crate::strategy::{Load, Strategy, View, default_pick};
 
 /// See the module's description.
 pub struct Serial;
@@ -14,6 +14,10 @@ impl Strategy for Serial {
 
     fn pick(&mut self, view: &View<'_>) -> usize {
         default_pick(view)
+    }
+
+    fn read(&mut self, _load: &Load) -> Option<usize> {
+        Some(0)
     }
 }
 

@@ -209,6 +209,19 @@ impl Learnt for Option<Search> {
     }
 }
 
+/// An atomic load that may read one of several values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// The thread that loads, which was picked for this.
+    pub thread: usize,
+    /// How often it was picked before.
+    pub step: u32,
+    /// What it loads from.
+    pub address: usize,
+    /// How many of the last stores there it may read from; at least two.
+    pub choices: usize,
+}
+
 /// In place of the thread to run next: nothing that could follow is worth running.
 pub const NOBODY: usize = usize::MAX;
 
@@ -229,6 +242,16 @@ pub trait Strategy {
     /// The thread to run next, one of `view.enabled`. Or [`NOBODY`]: the execution is then broken
     /// off where that can be undone, and goes on by [`default_pick`] where it cannot.
     fn pick(&mut self, view: &View<'_>) -> usize;
+
+    /// Which store a load reads: 0 for the newest one, 1 for the one before, and so on. Nothing
+    /// if the strategy only decides about threads.
+    fn read(&mut self, _load: &Load) -> Option<usize> {
+        None
+    }
+
+    /// Whether, from now on, loads may read old values: a search of the orders of threads is then
+    /// no search of all that can happen.
+    fn values_may_be_old(&mut self, _may_be: bool) {}
 
     /// The execution has ended.
     fn end(&mut self) {}

@@ -5,7 +5,7 @@
 
 use crate::experience::Experience;
 use crate::log::Log;
-use crate::strategy::{Strategy, View};
+use crate::strategy::{Load, Strategy, View};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -43,6 +43,16 @@ impl Strategy for Turns {
         match self.strategies.get_mut(self.turn) {
             Some(strategy) => strategy.pick(view),
             None => view.candidate(0),
+        }
+    }
+
+    fn read(&mut self, load: &Load) -> Option<usize> {
+        self.strategies.get_mut(self.turn)?.read(load)
+    }
+
+    fn values_may_be_old(&mut self, may_be: bool) {
+        for strategy in &mut self.strategies {
+            strategy.values_may_be_old(may_be);
         }
     }
 

@@ -3,8 +3,8 @@
 use core::str::FromStr;
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::{
-    ANY_OCCURRENCE, ANY_THREAD, EventAnchor, Granularity, NO_EVENT, Relation, Rule, RuleKind,
-    Switch, ThreadAnchor, oracles,
+    ANY_OCCURRENCE, ANY_THREAD, EventAnchor, Granularity, Memory, NO_EVENT, READS_OLD, Relation,
+    Rule, RuleKind, Switch, ThreadAnchor, oracles,
 };
 
 /// The words for where scheduling points stand.
@@ -12,6 +12,11 @@ pub const GRANULARITIES: [(&str, Granularity); 3] = [
     ("sync", Granularity::Sync),
     ("racy", Granularity::Racy),
     ("access", Granularity::Access),
+];
+/// The words for which values atomic loads may read.
+pub const MEMORIES: [(&str, Memory); 2] = [
+    (Memory::Sc.word(), Memory::Sc),
+    (Memory::Weak.word(), Memory::Weak),
 ];
 /// The words for what is watched.
 pub const ORACLES: [(&str, u32); 3] = [
@@ -67,11 +72,16 @@ impl<'a> Words<'a> {
 
     /// Where scheduling points stand.
     pub fn granularity(&mut self) -> Result<Granularity, String> {
+        self.one_of(&GRANULARITIES, "granularity")
+    }
+
+    /// One of the words of a table of `kind`.
+    pub fn one_of<T: Copy>(&mut self, table: &[(&str, T)], kind: &str) -> Result<T, String> {
         let word = self.next()?;
-        let found = GRANULARITIES.iter().find(|(name, _)| *name == word);
+        let found = table.iter().find(|(name, _)| *name == word);
         found
             .map(|(_, value)| *value)
-            .ok_or_else(|| format!("there is no granularity `{word}`"))
+            .ok_or_else(|| format!("there is no {kind} `{word}`"))
     }
 
     /// Names of oracles, up to the end.
@@ -104,6 +114,27 @@ impl<'a> Words<'a> {
 
     /// `1 site 00f1e2d3c4b5a697 occurrence 2 to 0`, or `0 step 12 to 1`.
     pub fn switch(&mut self) -> Result<Switch, String> {
+        let switch = self.step("to")?;
+        match switch.to & READS_OLD {
+            0 => Ok(switch),
+            _ => Err(format!("there is no thread {}", switch.to)),
+        }
+    }
+
+    /// `1 site 00f1e2d3c4b5a697 occurrence 2 old 1`, or `0 step 12 old 1`.
+    pub fn read(&mut self) -> Result<Switch, String> {
+        let read = self.step("old")?;
+        match read.to {
+            1..READS_OLD => Ok(Switch {
+                to: read.to | READS_OLD,
+                ..read
+            }),
+            age => Err(format!("no value is {age} stores old")),
+        }
+    }
+
+    /// A step, and a number behind `what`.
+    fn step(&mut self, what: &str) -> Result<Switch, String> {
         let from = self.number()?;
         let (site_key, occurrence) = match self.next()? {
             "step" => (0, self.number()?),
@@ -114,7 +145,7 @@ impl<'a> Words<'a> {
             }
             word => return Err(format!("expected `site` or `step`, found `{word}`")),
         };
-        self.expect("to")?;
+        self.expect(what)?;
         Ok(Switch {
             from,
             to: self.number()?,

@@ -2,7 +2,7 @@
 
 use raddle_abi::control::PLAN_SIZE;
 use raddle_abi::plan::{
-    EventAnchor, Granularity, Plan, Reexecution, Rule, Switch, ThreadAnchor, oracles,
+    EventAnchor, Granularity, Memory, Plan, Reexecution, Rule, Switch, ThreadAnchor, oracles,
 };
 
 /// What a [`Runner`](crate::runner::Runner) is asked to execute. The fields mean what those
@@ -25,6 +25,8 @@ pub struct PlanRequest {
     pub oracles: u32,
     /// Where scheduling points stand.
     pub granularity: Granularity,
+    /// Which values atomic loads may read.
+    pub memory: Memory,
     /// How executions are repeated.
     pub reexecution: Reexecution,
     /// Record every event of the last execution.
@@ -60,6 +62,7 @@ impl Default for PlanRequest {
             longest: 0,
             oracles: oracles::RACE | oracles::HEAP,
             granularity: Granularity::Racy,
+            memory: Memory::Sc,
             reexecution: Reexecution::Auto,
             record: false,
             stop_at_first: false,
@@ -134,7 +137,7 @@ impl PlanRequest {
             self.input.len() as u32,
             u32::from(self.marks),
             u32::from(self.alone),
-            0,
+            self.memory as u32,
         ] {
             bytes.u32(number);
         }
@@ -227,6 +230,7 @@ mod tests {
             }],
             input: vec![12, 13],
             marks: true,
+            memory: Memory::Weak,
             ..PlanRequest::default()
         };
         let bytes = request.encode().unwrap();
@@ -245,7 +249,7 @@ mod tests {
         assert_eq!((plan.record, plan.stop_at_first), (1, 0));
         assert_eq!((plan.thread_anchors, plan.switches, plan.racy), (1, 1, 1));
         assert_eq!((plan.events, plan.rules), (1, 1));
-        assert_eq!((plan.input, plan.marks), (2, 1));
+        assert_eq!((plan.input, plan.marks, plan.memory), (2, 1, 1));
         assert_eq!(bytes[bytes.len() - 2..], [12, 13]);
         let arrays = &bytes[size_of::<Plan>()..];
         // SAFETY: as above; the arrays follow without gaps.

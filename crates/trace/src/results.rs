@@ -59,6 +59,8 @@ pub struct Totals {
     pub seconds: f64,
     /// Whether the work was stopped from outside.
     pub interrupted: bool,
+    /// Whether atomic loads could read old values.
+    pub is_weak: bool,
 }
 
 impl Totals {

@@ -82,7 +82,10 @@ pub fn write(bugs: &[Bug]) -> Result<()> {
             bug.what,
             match (kept.kind.as_str(), &bug.unreached) {
                 ("", Some(why)) => format!("**not found**: {why}"),
-                (kind, _) => kind.to_owned(),
+                (kind, _) => match &bug.memory_model {
+                    Some(model) => format!("{kind}, with `--memory-model {model}`"),
+                    None => kind.to_owned(),
+                },
             },
             kept.executions,
             kept.seconds,

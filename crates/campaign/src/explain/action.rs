@@ -133,7 +133,7 @@ pub(super) fn bytes(len: u32) -> String {
 }
 
 /// Small numbers as they are, pointers and hashes in hex.
-fn value(value: u64) -> String {
+pub(super) fn value(value: u64) -> String {
     if value < 1 << 20 {
         value.to_string()
     } else {

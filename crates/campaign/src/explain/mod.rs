@@ -14,6 +14,7 @@ mod locate;
 mod lock_names;
 mod monitored;
 mod names;
+mod old_values;
 mod panic;
 mod paths;
 mod race;
@@ -243,7 +244,7 @@ impl Explainer {
         });
         let threads = threads::names(&mut self.locator, raw, recording);
         let (told, violation) = told.map(|told| (told.story, told.violation)).unzip();
-        let story = match raw.kind {
+        let mut story = match raw.kind {
             Kind::AtomicSet => told.unwrap_or_else(|| atomic_set::story(&mut self.locator, raw)),
             Kind::DataRace => race::story(&mut self.locator, raw, recording),
             Kind::Deadlock => deadlock::story(&mut self.locator, raw, recording, &locks),
@@ -253,6 +254,7 @@ impl Explainer {
             }
             _ => trouble::story(&mut self.locator, raw),
         };
+        old_values::tell(&mut self.locator, recording, &mut story);
         let lanes = lanes::lanes(&mut self.locator, raw, recording, &story.interest);
         Finding {
             kind: raw.kind,

@@ -3,6 +3,7 @@
 //! The runtime counts libtest's thread too, which waits for the test and is never part of a
 //! finding. Schedules keep the runtime's numbers; only what is shown is renumbered.
 
+use raddle_abi::plan::age_read;
 use raddle_abi::record::RawEvent;
 use raddle_abi::site::Operation;
 use raddle_trace::runner::{RawFinding, RawRecording, RawWait};
@@ -12,7 +13,9 @@ pub(super) fn finding(raw: &RawFinding, first: u16) -> RawFinding {
     let mut raw = raw.clone();
     for decision in &mut raw.decisions {
         decision.from = decision.from.saturating_sub(first);
-        decision.to = decision.to.saturating_sub(first);
+        if age_read(decision.to).is_none() {
+            decision.to = decision.to.saturating_sub(first);
+        }
     }
     for step in &mut raw.steps {
         step.thread = step.thread.saturating_sub(first);

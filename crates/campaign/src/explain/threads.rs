@@ -1,5 +1,6 @@
 //! Names of threads: `main`, or where they were started.
 
+use raddle_abi::plan::age_read;
 use raddle_abi::site::Operation;
 use raddle_trace::runner::{RawFinding, RawRecording};
 
@@ -17,7 +18,10 @@ pub(super) fn names(
     let decisions = raw
         .decisions
         .iter()
-        .flat_map(|decision| [decision.from, decision.to]);
+        .flat_map(|decision| match age_read(decision.to) {
+            None => [decision.from, decision.to],
+            Some(_) => [decision.from; 2],
+        });
     let highest = events
         .chain(steps)
         .chain(waits)

@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
+use raddle_abi::plan::Memory;
 use raddle_analysis::plan::{Aim, Order};
 use raddle_trace::event::Trace;
 use raddle_trace::program_map::ProgramMap;
@@ -152,7 +153,10 @@ pub(super) fn is_remarkable(outcome: &Outcome) -> bool {
 
 /// A plan of one execution that follows an order.
 pub(super) fn request(test: &TestRun<'_>, order: Order, attempt: u64) -> PlanRequest {
-    let request = test.request("directed(random)", 1);
+    let request = PlanRequest {
+        memory: Memory::Sc,
+        ..test.request("directed(random)", 1)
+    };
     PlanRequest {
         seed: request.seed.wrapping_add(attempt),
         threads: order.threads,

@@ -197,7 +197,14 @@ impl<'c> Functions<'_, 'c> {
         let frame = self.frames.frame_at(location)?;
         let (context, module) = (self.context, self.module);
         let (sites, frames) = (&mut self.sites, &mut self.frames);
-        Some(sites.site(context, module, frames, &frame, Some(location), operation))
+        Some(sites.site(
+            context,
+            module,
+            frames,
+            &frame,
+            Some(location),
+            (operation, 0),
+        ))
     }
 
     /// The context of everything.

@@ -86,13 +86,13 @@ impl<'c> Sites<'c> {
         frames: &mut Frames<'c>,
         function: &Rc<Frame>,
         location: Option<Location<'c>>,
-        operation: Operation,
+        (operation, flags): (Operation, u16),
     ) -> Value<'c> {
         let place = Place {
             function,
             location,
             operation,
-            flags: 0,
+            flags,
             types: None,
         };
         self.record(context, module, frames, &place)

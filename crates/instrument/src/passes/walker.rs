@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use raddle_abi::hooks::{self, Hook};
-use raddle_abi::site::Operation;
+use raddle_abi::site::{Operation, flags};
 
 use super::escape::Escapes;
 use super::frames::{Frame, Frames};
@@ -207,7 +207,11 @@ impl<'m, 'c> Walker<'m, 'c> {
             // A star marks an operand in memory, as of a hand-written atomic increment.
             let touches = constraints.contains("~{memory}") || constraints.contains('*');
             if !assembly.trim().is_empty() && touches && !is_std {
-                let site = self.site(point, Operation::Asm);
+                let flags = match constraints.contains(['=', '+']) {
+                    true => 0,
+                    false => flags::TELLS_NOTHING,
+                };
+                let site = self.flagged_site(point, Operation::Asm, flags);
                 self.hook(point, &hooks::ASM, &[site]);
             }
             return;
@@ -396,13 +400,18 @@ impl<'m, 'c> Walker<'m, 'c> {
 
     /// The site record of an operation at a point.
     pub(super) fn site(&mut self, point: &Point<'c>, operation: Operation) -> Value<'c> {
+        self.flagged_site(point, operation, 0)
+    }
+
+    /// The same, with flags of its own.
+    fn flagged_site(&mut self, point: &Point<'c>, operation: Operation, flags: u16) -> Value<'c> {
         self.sites.site(
             self.context,
             self.module,
             &mut self.frames,
             &point.frame,
             point.location,
-            operation,
+            (operation, flags),
         )
     }
 

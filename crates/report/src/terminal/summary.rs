@@ -62,6 +62,11 @@ pub(super) fn text(
 fn explored(summary: &Summary) -> String {
     match summary.totals.explored {
         0 => "  no test was explored\n".to_owned(),
+        number if summary.totals.is_weak => format!(
+            "  {} explored: atomic loads could read old values, {}\n",
+            grouped(number as u64),
+            "but nothing that needs reordered stores, or loads that foresee one, shows up",
+        ),
         number => format!(
             "  {} explored: sequentially consistent executions only, {}\n",
             grouped(number as u64),

@@ -191,6 +191,7 @@ pub fn allocate(state: &mut HeapState, size: usize, alignment: usize) -> Option<
         state.kept -= rounded;
         // The next owner is not in a race with the last one: an allocator orders them.
         crate::oracles::race::forget(block, rounded);
+        crate::weak::forget(block, rounded);
         block
     } else {
         let block = (state.top + alignment - 1) & !(alignment - 1);

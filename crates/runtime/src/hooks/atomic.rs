@@ -10,6 +10,7 @@ use crate::oracles::race;
 use crate::oracles::shadow::access;
 use crate::record;
 use crate::scheduler;
+use crate::weak::{self, Touched};
 use crate::world::world;
 use raddle_abi::hooks::rmw;
 use raddle_abi::site::{Operation, Site};
@@ -42,17 +43,29 @@ unsafe fn set(address: usize, size: u32, value: u64) {
     }
 }
 
+/// The scheduling point before an operation; whether there is one.
 #[inline(always)]
-fn sync_point(operation: Operation, write: bool, address: usize, site: *const Site) {
+fn sync_point(operation: Operation, write: bool, address: usize, site: *const Site) -> bool {
     let thread = world().execution.running();
     thread.site = id(site);
     if !may_be_point(thread, site) {
-        return;
+        return false;
     }
     if thread.spin.spins(id(site), address) {
         scheduler::point_of_spinning(id(site));
     } else {
         scheduler::point(operation, write, address, id(site));
+    }
+    true
+}
+
+#[inline(always)]
+fn touched(address: usize, size: u32, before: u64, order: u32) -> Touched {
+    Touched {
+        address,
+        size,
+        before,
+        order,
     }
 }
 
@@ -84,9 +97,13 @@ pub unsafe extern "C" fn __raddle_slow_load(
         // SAFETY: as the program's load.
         return unsafe { get(address, size) };
     }
-    sync_point(Operation::AtomicLoad, false, address, site);
+    let is_point = sync_point(Operation::AtomicLoad, false, address, site);
     // SAFETY: as the program's load.
-    let value = unsafe { get(address, size) };
+    let mut value = unsafe { get(address, size) };
+    let mut age = 0;
+    if weak::is_on() {
+        (value, age) = weak::load(touched(address, size, value, order), is_point);
+    }
     after_atomic(site, address, value, false);
     if is_watched()
         && watch(
@@ -97,7 +114,10 @@ pub unsafe extern "C" fn __raddle_slow_load(
             site,
         )
     {
-        race::load(address, order);
+        // What an old value carries was looked at with it.
+        if age == 0 {
+            race::load(address, order);
+        }
     }
     record::event(
         Operation::AtomicLoad,
@@ -107,6 +127,9 @@ pub unsafe extern "C" fn __raddle_slow_load(
         order as u16,
         id(site),
     );
+    if age > 0 {
+        record::is_old(age);
+    }
     value
 }
 
@@ -125,15 +148,21 @@ pub unsafe extern "C" fn __raddle_slow_store(
     }
     sync_point(Operation::AtomicStore, true, address, site);
     // SAFETY: as the program's store.
-    let changed = unsafe {
+    let (old, changed) = unsafe {
         let old = get(address, size);
         set(address, size, value);
-        get(address, size) != old
+        (old, get(address, size) != old)
     };
+    if weak::is_on() {
+        weak::store(touched(address, size, old, order), value);
+    }
     after_atomic(site, address, value, changed);
     let kind = access::ATOMIC | access::WRITE;
     if is_watched() && watch(Operation::AtomicStore, address, size as usize, kind, site) {
         race::store(address, order);
+        if weak::is_on() {
+            weak::released_to_oracle(address);
+        }
     }
     record::event(
         Operation::AtomicStore,
@@ -214,10 +243,17 @@ pub unsafe extern "C" fn __raddle_slow_rmw(
             (old, get(address, size) != old)
         }
     };
+    if weak::is_on() {
+        let new = combine(op, old, value, size);
+        weak::modify(touched(address, size, old, order), new);
+    }
     after_atomic(site, address, old, changed);
     let kind = access::ATOMIC | access::WRITE;
     if is_watched() && watch(Operation::AtomicRmw, address, size as usize, kind, site) {
         race::modify(address, order);
+        if weak::is_on() {
+            weak::released_to_oracle(address);
+        }
     }
     record::event(
         Operation::AtomicRmw,
@@ -263,6 +299,14 @@ pub unsafe extern "C" fn __raddle_slow_cas(
         }
     };
     let changed = success && new << unused >> unused != old;
+    if weak::is_on() {
+        if success {
+            weak::modify(touched(address, size, old, order & 0xff), new);
+        } else {
+            let failed = touched(address, size, old, order >> 8 & 0xff);
+            weak::exchange_failed(failed, order & 0xff);
+        }
+    }
     after_atomic(site, address, old, changed);
     let (operation, order, kind) = if success {
         (
@@ -276,6 +320,9 @@ pub unsafe extern "C" fn __raddle_slow_cas(
     if is_watched() && watch(operation, address, size as usize, kind, site) {
         if success {
             race::modify(address, order);
+            if weak::is_on() {
+                weak::released_to_oracle(address);
+            }
         } else {
             race::load(address, order);
         }
@@ -291,6 +338,9 @@ pub extern "C" fn __raddle_slow_fence(order: u32, site: *const Site) {
         return;
     }
     note_site(site);
+    if weak::is_on() {
+        weak::fence(order);
+    }
     if is_watched() && world().orders.race {
         race::fence(order);
     }

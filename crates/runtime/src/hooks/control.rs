@@ -1,6 +1,6 @@
 //! Locks, phases of threads, panics, and whatever else tells the runtime where a thread is.
 
-use super::{id, is_point, note_site};
+use super::{has_flag, id, is_point, note_site};
 use crate::host;
 use crate::locks::{self, Mode};
 use crate::native;
@@ -8,10 +8,11 @@ use crate::oracles::panic;
 use crate::record;
 use crate::scheduler;
 use crate::shared::shared;
+use crate::weak;
 use crate::world::{arm, is_controlled, is_executing, world};
 use raddle_abi::control::{conditions, target};
 use raddle_abi::hooks::{channel, leave, lock, phase};
-use raddle_abi::site::{Operation, Site};
+use raddle_abi::site::{Operation, Site, flags};
 
 /// A spin hint.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
@@ -37,6 +38,7 @@ pub extern "C" fn __raddle_slow_asm(site: *const Site) {
     if is_point(site) {
         scheduler::point(Operation::Asm, true, 0, id(site));
     }
+    weak::assembly(!has_flag(site, flags::TELLS_NOTHING));
 }
 
 /// A lock function was entered or left.

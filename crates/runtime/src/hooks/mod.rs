@@ -25,9 +25,14 @@ fn is_point(site: *const Site) -> bool {
 /// As [`is_point`], for the running thread.
 #[inline(always)]
 fn may_be_point(thread: &Thread, site: *const Site) -> bool {
+    thread.user_depth > 0 && !has_flag(site, flags::QUIET)
+}
+
+/// Whether a site has one of these flags.
+#[inline(always)]
+fn has_flag(site: *const Site, flag: u16) -> bool {
     // SAFETY: hooks pass records of the program's image.
-    let quiet = !site.is_null() && unsafe { (*site).flags } & flags::QUIET != 0;
-    thread.user_depth > 0 && !quiet
+    !site.is_null() && unsafe { (*site).flags } & flag != 0
 }
 
 /// Whether the oracles look at the running thread.

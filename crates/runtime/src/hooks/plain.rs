@@ -6,6 +6,7 @@ use crate::native;
 use crate::oracles::shadow::access;
 use crate::record;
 use crate::scheduler::{self, site_key};
+use crate::weak;
 use crate::world::world;
 use alloc::vec::Vec;
 use raddle_abi::plan::Granularity;
@@ -58,6 +59,7 @@ fn plain_fully(address: usize, len: usize, write: bool, kind: u8, site: *const S
     if wanted && is_point(site) {
         scheduler::point(operation, write, address, id(site));
     }
+    weak::forget(address, len);
     if is_watched() && !is_private(address, len) {
         watch(operation, address, len, kind, site);
     }

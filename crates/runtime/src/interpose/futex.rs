@@ -8,6 +8,7 @@ use crate::clock;
 use crate::scheduler;
 use crate::syscalls::{as_errno, error};
 use crate::thread::Wait;
+use crate::weak;
 use crate::world::{live, take_at_site, world};
 use alloc::vec::Vec;
 use raddle_abi::site::{Operation, SiteId};
@@ -140,6 +141,8 @@ fn wait(address: usize, expected: u32, deadline: u64, bits: u32, site: SiteId) -
     scheduler::point(Operation::FutexWait, false, address, site);
     object::look_at(address, Operation::AtomicLoad, site);
     if *word(address, 0) != expected {
+        // The kernel has told that there is a newer value.
+        weak::refresh();
         return error(EAGAIN);
     }
     outcome(cancel::block_regardless(Wait {

@@ -11,6 +11,7 @@ use crate::native;
 use crate::oracles::race;
 use crate::record;
 use crate::thread::{State, Wait};
+use crate::weak;
 use crate::world::{take_at_site, world};
 use core::sync::atomic::AtomicUsize;
 use raddle_abi::site::Operation;
@@ -116,6 +117,7 @@ fn take(number: usize, result: *mut usize, site: u32) -> i32 {
     if world().running {
         clock = race::clock_of(number);
         race::joined(number);
+        weak::joined(number);
         record::event(Operation::Join, number as u64, 1, 0, 0, site);
     }
     donor::give_back(donor, clock);

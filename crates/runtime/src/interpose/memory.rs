@@ -7,6 +7,7 @@ use crate::oracles::shadow::access;
 use crate::oracles::{self, race};
 use crate::record;
 use crate::shared::shared;
+use crate::weak;
 use crate::world::{is_executing, take_at_site, world};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -62,6 +63,7 @@ fn release(block: usize, site: SiteId) {
     let world = world();
     if world.running && world.off == 0 {
         let bytes = heap::size_of(block);
+        weak::forget(block, bytes);
         let thread = &world.execution.threads[world.execution.current];
         if world.orders.race && thread.entered {
             race::access(block, bytes, access::WRITE | access::FREE, site);

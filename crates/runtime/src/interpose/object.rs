@@ -13,6 +13,7 @@ use crate::oracles::{heap, race};
 use crate::record;
 use crate::scheduler;
 use crate::thread::Wait;
+use crate::weak;
 use crate::world::{arm, live, take_at_site, world};
 use core::sync::atomic::AtomicU32;
 use raddle_abi::hooks::order;
@@ -93,6 +94,7 @@ pub fn touch(object: usize, site: SiteId) {
 
 /// What the running thread does from now on comes after the last [`release`] of the object.
 pub fn acquire(object: usize) {
+    weak::acquire(object);
     if is_watched() {
         race::load(object, order::ACQUIRE);
     }
@@ -100,6 +102,7 @@ pub fn acquire(object: usize) {
 
 /// What the running thread did so far comes before the next [`acquire`] of the object.
 pub fn release(object: usize) {
+    weak::release(object, false);
     if is_watched() {
         race::store(object, order::RELEASE);
     }
@@ -107,6 +110,7 @@ pub fn release(object: usize) {
 
 /// As [`release`], beside what others have released before.
 pub fn release_too(object: usize) {
+    weak::release(object, true);
     if is_watched() {
         race::modify(object, order::RELEASE);
     }

@@ -9,6 +9,7 @@ use crate::record;
 use crate::scheduler::{self, site_key};
 use crate::shared::shared;
 use crate::thread::{State, Thread};
+use crate::weak;
 use crate::world::{is_controlled, live, take_at_site, world};
 use core::ffi::{c_char, c_void};
 use core::sync::atomic::Ordering;
@@ -113,6 +114,7 @@ fn add(start: usize, argument: usize, detached: bool, site: SiteId) -> usize {
     world.execution.changed();
     if world.running {
         race::spawned(number, &loan.last_clock);
+        weak::spawned(number);
         if let Some(strategy) = &mut world.orders.strategy {
             strategy.thread_started(number, parent, site_key(site));
         }

@@ -322,6 +322,30 @@ impl Clocks {
         }
     }
 
+    /// What an object's last release sequence carries; nothing if there was none.
+    pub fn released(&self, address: usize) -> &[u32] {
+        let object = &self.objects[self.place(address)];
+        if object.run != self.run {
+            return &[];
+        }
+        // SAFETY: the object's clock has that many words, and stays until the next execution.
+        unsafe { core::slice::from_raw_parts(object.clock as *const u32, object.width as usize) }
+    }
+
+    /// An atomic load by `slot` of a store that has released this.
+    pub fn load_released(&mut self, slot: usize, released: &[u32], memory_order: u32) {
+        let matrix = if order::acquires(memory_order) {
+            self.threads
+        } else {
+            self.acquirable
+        };
+        self.merge_row(
+            Self::word(matrix, slot, 0),
+            released.as_ptr(),
+            released.len(),
+        );
+    }
+
     /// Says whose clock an object's clock is.
     fn set_writer(&mut self, index: usize, writer: u32) {
         let time = if writer == MANY {

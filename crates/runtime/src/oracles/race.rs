@@ -128,6 +128,19 @@ pub fn load(address: usize, order: u32) {
     DETECTOR.get().clocks.load(running_slot(), address, order);
 }
 
+/// An atomic load of a store that is not the newest one, and has released this.
+pub fn load_released(released: &[u32], order: u32) {
+    DETECTOR
+        .get()
+        .clocks
+        .load_released(running_slot(), released, order);
+}
+
+/// What the last release sequence of an object carries.
+pub fn released(address: usize) -> &'static [u32] {
+    DETECTOR.get().clocks.released(address)
+}
+
 /// An atomic store.
 #[inline(always)]
 pub fn store(address: usize, order: u32) {
