@@ -28,6 +28,17 @@ pub struct Constructor {
 }
 
 impl Constructor {
+    /// Makes nothing, for calls that need no object.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            label: "nothing".to_owned(),
+            recipe: Recipe::Fixed("()".to_owned()),
+            parts: Vec::new(),
+            in_arc: false,
+            rank: 0,
+        }
+    }
+
     /// Whether it makes one object, as it is.
     pub fn is_single(&self) -> bool {
         self.parts.len() == 1 && !self.in_arc

@@ -3,6 +3,7 @@
 use crate::arguments::Maker;
 use crate::companions::{from_others, with_others};
 use crate::constructors::{Constructor, constructors};
+use crate::free_functions::one_function;
 use crate::handovers::{dropping, making};
 use crate::holding::{Holding, holding};
 use crate::library::Library;
@@ -56,6 +57,14 @@ pub enum DiscoveryError {
          it makes something that other threads could have"
     )]
     NotShared(String),
+    /// It is a function that cannot be called.
+    #[error("the function `{name}` cannot be called: {why}")]
+    NotCalled {
+        /// Its path.
+        name: String,
+        /// Why.
+        why: String,
+    },
     /// There is nothing to call.
     #[error(
         "`{0}` has no methods that threads can share (`&self`, `self: &Arc<Self>`, \
@@ -70,7 +79,13 @@ pub enum DiscoveryError {
 ///
 /// If there is no such type, or nothing to do with it.
 pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryError> {
-    let subject = find_type(library, name)?;
+    let subject = match find_type(library, name) {
+        Ok(subject) => subject,
+        Err(error) => match one_function(library, name) {
+            Some(found) => return found,
+            None => return Err(error.into()),
+        },
+    };
     let maker = Maker::new(library);
     let mut found = made(maker, &subject);
     let none = || DiscoveryError::NoConstructor(subject.short());

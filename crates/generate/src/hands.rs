@@ -116,7 +116,7 @@ impl<'a> Hands<'a> {
 
     fn is_on(&self, part: usize, call: &Call) -> bool {
         let operation = &self.printer.discovery.operations[usize::from(call.operation)];
-        operation.part == part && operation.access != Access::Shared
+        operation.part == part && operation.access.is_own()
     }
 
     fn access(&self, call: &Call) -> Access {

@@ -143,6 +143,7 @@ impl<'a> Harness<'a> {
                     format!("let Some(o) = own.{part}.take() else {{ return String::new() }};")
                 }
                 Access::Make => format!("let o = &mut own.{part};"),
+                Access::None => String::new(),
             };
             let line = format!(
                 "fn op_{index}(o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep) -> String {{ {object} {} }} // {}",
@@ -235,7 +236,7 @@ impl<'a> Harness<'a> {
             numbers.map(|number| (number, &self.discovery.operations[number]))
         };
         let parts: String = operations()
-            .filter(|(_, operation)| operation.access != Access::Shared)
+            .filter(|(_, operation)| operation.access.is_own())
             .map(|(number, operation)| format!("{number} => Some({}), ", operation.part))
             .collect();
         let loose: String = operations()

@@ -35,9 +35,16 @@ pub enum Access {
     Drop,
     /// The thread has a new one afterwards.
     Make,
+    /// There is none: it is a function.
+    None,
 }
 
 impl Access {
+    /// Whether it is made on a thread's own.
+    pub fn is_own(self) -> bool {
+        !matches!(self, Self::Shared | Self::None)
+    }
+
     /// Whether threads come to new objects by it, or lose theirs.
     pub fn is_loose(self) -> bool {
         matches!(self, Self::Drop | Self::Make)

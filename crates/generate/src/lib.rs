@@ -15,6 +15,7 @@ pub mod compose;
 pub mod constructors;
 pub mod discovery;
 pub mod effects;
+mod free_functions;
 mod handles;
 pub mod handovers;
 mod hands;

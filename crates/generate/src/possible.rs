@@ -27,7 +27,7 @@ impl Possession {
     fn allows(&self, thread: usize, method: &Method) -> bool {
         let is_gone = self.gone.contains(&(thread, method.part));
         match method.access {
-            Access::Shared | Access::Make => true,
+            Access::Shared | Access::Make | Access::None => true,
             Access::Own | Access::Drop if is_gone => false,
             Access::Own | Access::Drop => {
                 let owner = self.owners.get(&method.part);
@@ -43,7 +43,7 @@ impl Possession {
         match method.access {
             Access::Drop => drop(self.gone.insert((thread, method.part))),
             Access::Make => drop(self.gone.remove(&(thread, method.part))),
-            Access::Shared | Access::Own => {}
+            Access::Shared | Access::Own | Access::None => {}
         }
     }
 }

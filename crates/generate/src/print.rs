@@ -90,7 +90,7 @@ impl Printer<'_> {
                 .chars()
                 .map(|one| if one.is_alphanumeric() { one } else { '_' })
                 .collect();
-            let name = name.replace("__", "_");
+            let name = name.replace("__", "_").trim_matches('_').to_owned();
             if !words.contains(&name) {
                 words.push(name);
             }
@@ -221,6 +221,9 @@ impl Printer<'_> {
         let constructor = &self.discovery.constructors[usize::from(test.constructor)];
         let mut bytes = Bytes::new(&test.bytes);
         let objects = self.objects();
+        if objects.is_empty() {
+            return;
+        }
         if self.discovery.is_paired {
             for object in &objects {
                 let value = constructor.recipe.literal(&mut bytes);
@@ -267,16 +270,15 @@ impl Printer<'_> {
         let is_compared = compares && self.is_compared(call);
         let has_notes = is_compared && notes(operation) == Notes::Printable;
         let mut bytes = Bytes::new(&call.bytes).noting(has_notes);
+        let none = String::new();
+        let named = |part: usize| objects.get(part).unwrap_or(&none);
         let (object, other) = match self.discovery.is_paired && bytes.flag() {
-            true => (&objects[1], &objects[0]),
-            false => (
-                &objects[operation.part],
-                objects.last().unwrap_or(&objects[0]),
-            ),
+            true => (named(1), named(0)),
+            false => (named(operation.part), objects.last().unwrap_or(&none)),
         };
         let call = &operation.steps[0].call;
         let first = match operation.access {
-            Access::Shared => on_object(call, object, other, &mut bytes),
+            Access::Shared | Access::None => on_object(call, object, other, &mut bytes),
             Access::Own | Access::Drop | Access::Make => on_own(call, object, &mut bytes),
         };
         if operation.access == Access::Make {
