@@ -111,6 +111,8 @@ impl Method {
             weakness: match operation.class {
                 // Whatever belongs to a handle ends with it, part by part.
                 _ if operation.access.is_loose() => Weakness::Bulk,
+                // What lies behind a function may be the machine itself.
+                _ if operation.access == Access::None => Weakness::Bulk,
                 // What it goes through, and may take out, changes while it does. A future is
                 // polled again and again, and others see what it has done so far.
                 _ if operation.is_future => Weakness::Bulk,

@@ -113,6 +113,17 @@ fn what_is_polled_again_and_again_binds_nobody() {
     };
     assert_eq!(weakness("later"), Some(Weakness::Bulk));
     assert_eq!(weakness("in_arc"), Some(Weakness::None));
+    // So does what lies behind a function, and whatever ends with a handle.
+    for (name, operation) in [
+        ("zoo::look_up", "look_up"),
+        ("zoo::Head<u32>", "drop(Tail)"),
+    ] {
+        let found = discover(&library, name).expect("it is there");
+        let program = Program::new(&found, &Harness::new(&found));
+        let mut methods = program.methods.values();
+        let method = methods.find(|method| method.name == operation);
+        assert_eq!(method.map(|method| method.weakness), Some(Weakness::Bulk));
+    }
 }
 
 #[test]
