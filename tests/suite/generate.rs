@@ -55,6 +55,44 @@ fn places(run: &Run) -> Vec<&str> {
 }
 
 #[test]
+fn threads_drop_what_they_own_and_call_what_nobody_else_has() {
+    let fixture = Fixture::special("types");
+    for (name, lines) in [
+        // The outlet is gone while something is put in.
+        (
+            "Inlet<u32>",
+            ["let outlet = outlet;", "drop(outlet);", "inlet.put("],
+        ),
+        // The pile is one thread's, and others take from it.
+        (
+            "Pile<u32>",
+            ["let mut pile = pile;", "pile.pop();", "taker.take()"],
+        ),
+        (
+            "Taker<u32>",
+            ["let mut pile = pile;", "pile.pop();", "taker.take()"],
+        ),
+    ] {
+        let subject = format!("types::{name}");
+        let run = fixture.check(&["generate", &subject, "--time", "20s"], 100);
+        let tests = generated(&run);
+        assert_eq!(tests.len(), 1, "{name}: {tests:?}");
+        let (kind, source) = tests[0];
+        assert_eq!(kind, "panic", "{name}: {source}");
+        for line in lines {
+            assert!(source.contains(line), "{name} has {line}: {source}");
+        }
+        // The test that was written down shows it.
+        let findings = run.findings();
+        assert_eq!(findings.len(), 1, "{name}: {findings:?}");
+        assert!(findings[0].confirmed);
+    }
+    // Who waits for somebody who gives wakes up when nobody is left.
+    let run = fixture.check(&["generate", "types::Giver<u32>", "--time", "5s"], 0);
+    assert!(generated(&run).is_empty());
+}
+
+#[test]
 fn what_needs_no_threads_is_said_to_need_none() {
     let fixture = Fixture::special("types");
     let run = fixture.check(&["generate", "types::Shelf", "--time", "4s"], 100);

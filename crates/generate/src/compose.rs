@@ -62,11 +62,13 @@ impl Composer<'_> {
                 Guidance::Random => self.any(rng),
                 _ => first[(thread + index) % 2],
             });
-            let calls: Vec<u16> = calls.collect();
-            calls
-                .into_iter()
-                .map(|operation| self.call(operation, rng))
-                .collect()
+            calls.collect()
+        });
+        let wanted: Vec<Vec<u16>> = threads.collect();
+        let possible = self.program.possible(wanted, first, rng);
+        let threads = possible.into_iter().map(|calls| {
+            let calls = calls.into_iter();
+            calls.map(|operation| self.call(operation, rng)).collect()
         });
         let threads: Vec<Vec<Call>> = threads.collect();
         TestCase {
@@ -81,7 +83,8 @@ impl Composer<'_> {
     /// Calls that change the object.
     fn prefix(&self, pair: [u16; 2], count: u64, rng: &mut Rng) -> Vec<Call> {
         let changing = self.program.numbers(|method| {
-            method.changes() && !method.calibration.blocks && !method.calibration.panics
+            let returns = !method.calibration.blocks && !method.calibration.panics;
+            method.changes() && returns && !method.access.is_loose()
         });
         let is_noticed = |one: &u16| pair.iter().any(|other| self.program.affects(*one, *other));
         let noticed = changing.iter().copied().filter(is_noticed);
@@ -133,8 +136,11 @@ impl Composer<'_> {
         let is_open = called().filter(changes).any(unknown);
         let is_changed =
             |number: u16| is_open || called().any(|call| program.affects(call.operation, number));
+        let given = program.given_away(threads);
         let methods = program.methods.iter().filter(|(number, method)| {
-            method.is_quiet() && !method.name.contains('.') && is_changed(**number)
+            let is_there = !given.contains(&method.part) && !method.access.is_loose();
+            let is_plain = is_there && method.is_quiet() && !method.name.contains('.');
+            is_plain && is_changed(**number)
         });
         let (asked, mut plain): (Vec<_>, Vec<_>) =
             methods.partition(|(_, method)| method.has_arguments);

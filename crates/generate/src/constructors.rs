@@ -24,7 +24,30 @@ pub struct Constructor {
     /// Whether each part comes in an `Arc`.
     pub in_arc: bool,
     /// The best ones come first.
-    rank: usize,
+    pub(crate) rank: usize,
+}
+
+impl Constructor {
+    /// Makes nothing, for calls that need no object.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            label: "nothing".to_owned(),
+            recipe: Recipe::Fixed("()".to_owned()),
+            parts: Vec::new(),
+            in_arc: false,
+            rank: 0,
+        }
+    }
+
+    /// Whether it makes one object, as it is.
+    pub fn is_single(&self) -> bool {
+        self.parts.len() == 1 && !self.in_arc
+    }
+
+    /// Whether it is a function of the type, and nothing that is written down or converted.
+    pub fn is_called(&self) -> bool {
+        self.label.ends_with(')')
+    }
 }
 
 /// What makes a value of this type, the simplest first.

@@ -1,7 +1,11 @@
 //! What a type offers to a concurrent test, from its name alone.
 
 use crate::arguments::Maker;
+use crate::companions::{from_others, with_others};
 use crate::constructors::{Constructor, constructors};
+use crate::free_functions::one_function;
+use crate::handovers::{dropping, making};
+use crate::holding::{Holding, holding};
 use crate::library::Library;
 use crate::methods::{Operation, Refused, methods};
 use crate::model::Type;
@@ -9,6 +13,9 @@ use crate::type_name::{TypeError, find_type};
 
 /// Constructors that are tried; the others make the same objects.
 const CONSTRUCTORS: usize = 6;
+/// If a type has no more operations than that, making new ones is an operation too: what they have in
+/// common may lie behind them, in a table of all that there are.
+const FEW: usize = 4;
 
 /// What a type offers.
 #[derive(Clone, Debug)]
@@ -20,6 +27,8 @@ pub struct Discovery {
     /// The objects of a test, as Rust code writes their types: the type itself, or all that its
     /// constructor makes.
     pub parts: Vec<String>,
+    /// How threads hold each of them.
+    pub holdings: Vec<Holding>,
     /// Whether there are two objects of the type, because some methods are given another one.
     pub is_paired: bool,
     /// How they are made, the simplest first.
@@ -42,6 +51,20 @@ pub enum DiscoveryError {
          whose arguments can be made; write a function that returns one"
     )]
     NoConstructor(String),
+    /// Only one thread can have it, and nothing else belongs to it.
+    #[error(
+        "`{0}` cannot be shared between threads: it is neither `Sync` nor `Clone`, and no method of \
+         it makes something that other threads could have"
+    )]
+    NotShared(String),
+    /// It is a function that cannot be called.
+    #[error("the function `{name}` cannot be called: {why}")]
+    NotCalled {
+        /// Its path.
+        name: String,
+        /// Why.
+        why: String,
+    },
     /// There is nothing to call.
     #[error(
         "`{0}` has no methods that threads can share (`&self`, `self: &Arc<Self>`, \
@@ -56,9 +79,15 @@ pub enum DiscoveryError {
 ///
 /// If there is no such type, or nothing to do with it.
 pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryError> {
-    let subject = find_type(library, name)?;
+    let subject = match find_type(library, name) {
+        Ok(subject) => subject,
+        Err(error) => match one_function(library, name) {
+            Some(found) => return found,
+            None => return Err(error.into()),
+        },
+    };
     let maker = Maker::new(library);
-    let mut found = constructors(maker, &subject);
+    let mut found = made(maker, &subject);
     let none = || DiscoveryError::NoConstructor(subject.short());
     let first = found.first().ok_or_else(none)?;
     let (parts, in_arc) = (first.parts.clone(), first.in_arc);
@@ -68,33 +97,72 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
     let types: Option<Vec<_>> = parts.iter().map(|part| library.written(part)).collect();
     let mut types = types.ok_or_else(none)?;
     let is_alone = parts.len() == 1;
+    let mut holdings = match in_arc {
+        true => vec![Holding::Shared; parts.len()],
+        false => parts
+            .iter()
+            .map(|part| holding(library, part, is_alone))
+            .collect(),
+    };
+    if holdings == [Holding::Owned] {
+        return Err(DiscoveryError::NotShared(subject.short()));
+    }
     let (mut operations, mut refused) = (Vec::new(), Vec::new());
     for (index, part) in parts.iter().enumerate() {
         if parts[..index].contains(part) {
             continue;
         }
-        let maker = match is_alone {
+        let holding = holdings[index];
+        let maker = match is_alone && !holding.is_own() {
             true => maker.beside(&subject),
             false => maker,
         };
-        let found = methods(maker, part, index);
+        let found = methods(maker, part, index, holding);
         operations.extend(found.operations);
         refused.extend(found.refused);
+    }
+    if is_alone && holdings[0] == Holding::Cloned && operations.len() <= FEW {
+        operations.extend(making(library, &subject, &found));
     }
     if operations.is_empty() {
         return Err(DiscoveryError::NoMethods(subject.short()));
     }
+    for (index, part) in parts.iter().enumerate() {
+        if holdings[index].is_own() && !parts[..index].contains(part) {
+            operations.push(dropping(library, part, index, is_alone));
+        }
+    }
     let is_paired = operations.iter().any(Operation::takes_other);
     if is_paired {
         types.push(types[0].clone());
+        holdings.push(holdings[0]);
     }
     Ok(Discovery {
         is_paired,
         subject,
         written,
         parts: types,
+        holdings,
         constructors: found,
         operations,
         refused,
     })
+}
+
+/// What makes the objects of a test: one of the type, with others that belong to it.
+fn made(maker: Maker<'_>, subject: &Type) -> Vec<Constructor> {
+    let found = constructors(maker, subject);
+    let Some(first) = found.first() else {
+        return from_others(maker, subject);
+    };
+    // Whoever has the only one needs somebody who has something else.
+    let is_lonely = first.is_single() && holding(maker.library, subject, true) == Holding::Owned;
+    let others = match is_lonely {
+        true => with_others(maker, subject, &found),
+        false => Vec::new(),
+    };
+    match others.is_empty() {
+        true => found,
+        false => others,
+    }
 }

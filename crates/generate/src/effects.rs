@@ -12,7 +12,7 @@ use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
 use crate::compose::Composer;
 use crate::history::{History, Step};
 use crate::order;
-use crate::program::Program;
+use crate::program::{Method, Program};
 use crate::select::Guidance;
 use crate::test_case::{Call, TestCase};
 
@@ -38,8 +38,10 @@ pub fn find(
     runner: &mut dyn Runner,
     rng: &mut Rng,
 ) -> Result<(), RunnerError> {
-    let quiet = program.numbers(|method| method.is_quiet());
-    let changing = program.numbers(|method| method.is_quiet() && method.changes());
+    // What a thread drops is no longer there to look at, and others have theirs.
+    let is_quiet = |method: &Method| method.is_quiet() && !method.access.is_loose();
+    let quiet = program.numbers(is_quiet);
+    let changing = program.numbers(|method| is_quiet(method) && method.changes());
     let groups = quiet.len().div_ceil(LOOKING);
     let states = PLANS / (groups * changing.len()).max(1);
     for number in &changing {

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::discovery::Discovery;
+use crate::holding::{Access, Holding};
 use crate::recipe::{Names, Snippet};
 
 /// The part that is the same for all types.
@@ -122,30 +123,30 @@ impl<'a> Harness<'a> {
     fn lines(&self) -> Vec<(String, Option<Subject>)> {
         let discovery = self.discovery;
         let mut lines = Vec::new();
-        let parts: Vec<_> = discovery
-            .parts
-            .iter()
-            .map(|part| format!("pub Arc<{part}>"))
-            .collect();
-        lines.push((format!("pub struct Parts({});", parts.join(", ")), None));
-        for (index, part) in discovery.parts.iter().enumerate() {
-            let line = format!(
-                "const _: fn() = || {{ fn shared<T: Send + Sync + 'static>() {{}} shared::<{part}>(); }};"
-            );
-            lines.push((line, Some(Subject::Part(index))));
-        }
+        lines.extend(self.parts());
         for index in self.constructors() {
             lines.push((self.constructor(index), Some(Subject::Constructor(index))));
         }
         for index in self.operations() {
             let operation = &discovery.operations[index];
-            let objects = match discovery.is_paired {
-                true => "let (o, other) = if u.flag() { (&o.1, &o.0) } else { (&o.0, &o.1) };"
-                    .to_owned(),
-                false => format!("let o = &o.{};", operation.part),
+            let part = operation.part;
+            let object = match operation.access {
+                Access::Shared if discovery.is_paired => {
+                    "let (o, other) = if u.flag() { (&o.1, &o.0) } else { (&o.0, &o.1) };"
+                        .to_owned()
+                }
+                Access::Shared => format!("let o = &o.{part};"),
+                Access::Own => {
+                    format!("let Some(o) = own.{part}.as_mut() else {{ return String::new() }};")
+                }
+                Access::Drop => {
+                    format!("let Some(o) = own.{part}.take() else {{ return String::new() }};")
+                }
+                Access::Make => format!("let o = &mut own.{part};"),
+                Access::None => String::new(),
             };
             let line = format!(
-                "fn op_{index}(o: &'static Parts, u: &mut Source<'_>, keep: &mut Keep) -> String {{ {objects} {} }} // {}",
+                "fn op_{index}(o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep) -> String {{ {object} {} }} // {}",
                 operation.body, operation.name
             );
             lines.push((line, Some(Subject::Operation(index))));
@@ -157,47 +158,150 @@ impl<'a> Harness<'a> {
         };
         lines.push((
             format!(
-                "fn make(constructor: u8, u: &mut Source<'_>) -> Parts {{ match constructor {{ {}_ => panic!(\"no such constructor\") }} }}",
+                "fn make(constructor: u8, u: &mut Source<'_>) -> (Parts, Own) {{ match constructor {{ {}_ => panic!(\"no such constructor\") }} }}",
                 arms(self.constructors(), "make", "u")
             ),
             None,
         ));
         lines.push((
             format!(
-                "fn call(operation: u16, o: &'static Parts, u: &mut Source<'_>, keep: &mut Keep) -> String {{ match operation {{ {}_ => panic!(\"no such operation\") }} }}",
-                arms(self.operations(), "op", "o, u, keep")
+                "fn call(operation: u16, o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep) -> String {{ match operation {{ {}_ => panic!(\"no such operation\") }} }}",
+                arms(self.operations(), "op", "o, own, u, keep")
             ),
             None,
         ));
         lines
     }
 
+    /// What all threads share, what each has of its own, and how they come to it.
+    fn parts(&self) -> Vec<(String, Option<Subject>)> {
+        let parts = &self.discovery.parts;
+        let fields = |is_own: bool| -> String {
+            let fields = parts.iter().zip(&self.discovery.holdings);
+            let fields = fields.map(
+                |(part, holding)| match (holding.is_own() == is_own, is_own) {
+                    (false, _) => "pub ()".to_owned(),
+                    (true, false) => format!("pub Arc<{part}>"),
+                    (true, true) => format!("pub Option<Box<{part}>>"),
+                },
+            );
+            fields.collect::<Vec<_>>().join(", ")
+        };
+        let mut lines = vec![
+            (format!("pub struct Parts({});", fields(false)), None),
+            (
+                format!("#[derive(Default)] pub struct Own({});", fields(true)),
+                None,
+            ),
+        ];
+        for (index, (part, holding)) in parts.iter().zip(&self.discovery.holdings).enumerate() {
+            let bounds = match holding.is_own() {
+                true => "Send + 'static",
+                false => "Send + Sync + 'static",
+            };
+            let check =
+                format!("const _: fn() = || {{ fn held<T: {bounds}>() {{}} held::<{part}>(); }};");
+            lines.push((check, Some(Subject::Part(index))));
+            let lent = match holding {
+                Holding::Shared => continue,
+                Holding::Cloned => {
+                    format!("if is_given {{ from.{index}.take() }} else {{ from.{index}.clone() }}")
+                }
+                Holding::Owned => format!("{{ let _ = is_given; from.{index}.take() }}"),
+            };
+            let line = format!(
+                "fn lend_{index}(from: &mut Own, to: &mut Own, is_given: bool) {{ to.{index} = {lent}; }}"
+            );
+            lines.push((line, Some(Subject::Part(index))));
+        }
+        lines.extend(self.handing_over().into_iter().map(|line| (line, None)));
+        lines
+    }
+
+    /// What the program has to know about parts that threads own.
+    fn handing_over(&self) -> [String; 6] {
+        let numbers = |is_wanted: &dyn Fn(Holding) -> bool| -> Vec<usize> {
+            let all = self.discovery.holdings.iter().enumerate();
+            all.filter(|(_, holding)| is_wanted(**holding))
+                .map(|(index, _)| index)
+                .collect()
+        };
+        let own = numbers(&Holding::is_own);
+        let only = numbers(&|holding| holding == Holding::Owned);
+        let arms = |arm: &dyn Fn(usize) -> String| -> String {
+            own.iter().map(|part| arm(*part)).collect()
+        };
+        let operations = || {
+            let numbers = self.operations().into_iter();
+            numbers.map(|number| (number, &self.discovery.operations[number]))
+        };
+        let parts: String = operations()
+            .filter(|(_, operation)| operation.access.is_own())
+            .map(|(number, operation)| format!("{number} => Some({}), ", operation.part))
+            .collect();
+        let loose: String = operations()
+            .filter(|(_, operation)| operation.access.is_loose())
+            .map(|(number, _)| format!("{number} => true, "))
+            .collect();
+        [
+            format!("const OWN_PARTS: &[usize] = &{own:?};"),
+            format!("const ONLY_PARTS: &[usize] = &{only:?};"),
+            format!(
+                "fn own_part(operation: u16) -> Option<usize> {{ match operation {{ {parts}_ => None }} }}"
+            ),
+            format!(
+                "fn is_loose(operation: u16) -> bool {{ match operation {{ {loose}_ => false }} }}"
+            ),
+            format!(
+                "fn lend(part: usize, from: &mut Own, to: &mut Own, is_given: bool) {{ match part {{ {}_ => drop((from, to, is_given)) }} }}",
+                arms(&|part| format!("{part} => lend_{part}(from, to, is_given), "))
+            ),
+            format!(
+                "fn give(part: usize, from: &mut Own, to: &mut Own) {{ match part {{ {}_ => drop((from, to)) }} }}",
+                arms(&|part| format!(
+                    "{part} => if to.{part}.is_none() {{ to.{part} = from.{part}.take() }}, "
+                ))
+            ),
+        ]
+    }
+
     fn constructor(&self, index: usize) -> String {
         let constructor = &self.discovery.constructors[index];
         let snippet = constructor.recipe.code(&mut Names::default());
-        let parts = match (constructor.parts.len(), constructor.in_arc) {
-            (1, true) => "made".to_owned(),
-            (1, false) => "Arc::new(made)".to_owned(),
-            (count, _) => {
-                let parts: Vec<_> = (0..count)
-                    .map(|part| format!("Arc::new(made.{part})"))
-                    .collect();
-                parts.join(", ")
-            }
-        };
         let Snippet {
             statements,
             expression,
         } = snippet;
         let label = &constructor.label;
         if self.discovery.is_paired {
-            let one = format!("{{ {statements}let made = {expression}; {parts} }}");
+            let part = match constructor.in_arc {
+                true => "made",
+                false => "Arc::new(made)",
+            };
+            let one = format!("{{ {statements}let made = {expression}; {part} }}");
             return format!(
-                "fn make_{index}(u: &mut Source<'_>) -> Parts {{ let one = {one}; let other = {one}; Parts(one, other) }} // {label}"
+                "fn make_{index}(u: &mut Source<'_>) -> (Parts, Own) {{ let one = {one}; let other = {one}; (Parts(one, other), Own::default()) }} // {label}"
             );
         }
+        let holdings = self.discovery.holdings.iter().enumerate();
+        let (mut shared, mut own) = (Vec::new(), Vec::new());
+        for (part, holding) in holdings {
+            let made = match constructor.parts.len() {
+                1 => "made".to_owned(),
+                _ => format!("made.{part}"),
+            };
+            let (of_all, of_one) = match holding.is_own() {
+                true => ("()".to_owned(), format!("Some(Box::new({made}))")),
+                false if constructor.in_arc => (made, "()".to_owned()),
+                false => (format!("Arc::new({made})"), "()".to_owned()),
+            };
+            shared.push(of_all);
+            own.push(of_one);
+        }
         format!(
-            "fn make_{index}(u: &mut Source<'_>) -> Parts {{ {statements}let made = {expression}; Parts({parts}) }} // {label}"
+            "fn make_{index}(u: &mut Source<'_>) -> (Parts, Own) {{ {statements}let made = {expression}; (Parts({}), Own({})) }} // {label}",
+            shared.join(", "),
+            own.join(", ")
         )
     }
 

@@ -10,13 +10,18 @@
 
 pub mod arguments;
 pub mod calibrate;
+pub mod companions;
 pub mod compose;
 pub mod constructors;
 pub mod discovery;
 pub mod effects;
+mod free_functions;
 mod handles;
+pub mod handovers;
+mod hands;
 pub mod harness;
 pub mod history;
+pub mod holding;
 pub mod judge;
 #[cfg(test)]
 mod judge_tests;
@@ -28,8 +33,10 @@ pub mod methods;
 pub mod model;
 pub mod order;
 pub mod pairs;
+mod possible;
 pub mod print;
 pub mod program;
+mod receivers;
 pub mod recipe;
 pub mod results;
 pub mod rustdoc;

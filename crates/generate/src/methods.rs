@@ -1,11 +1,15 @@
-//! What can be called on a shared object: methods with `&self`, `self: &Arc<Self>` or
-//! `self: Arc<Self>`, those of traits that the type or a reference to it has, those of what it
-//! dereferences to, and methods of the handles that they return.
+//! What can be called on an object: methods whose receiver it can be ([`receivers`]), those of traits
+//! that the type or a reference to it has, those of what it dereferences to, and methods of the
+//! handles that they return.
+//!
+//! [`receivers`]: crate::receivers
 
 use crate::arguments::{Maker, Refusal};
 use crate::handles::on_handle;
+use crate::holding::{Access, Holding};
 use crate::library::Library;
 use crate::model::{Function, Implementation, Substitution, Type, is_std, last};
+use crate::receivers::{Receiver, receiver_of};
 use crate::recipe::{Names, Recipe, Snippet};
 use crate::results::{Class, class, shown};
 use crate::solve::solve;
@@ -48,6 +52,8 @@ pub struct Operation {
     pub signature: String,
     /// Which of the objects it is called on.
     pub part: usize,
+    /// What it does with it.
+    pub access: Access,
     /// What its result is.
     pub class: Class,
     /// How it is written down, with `{o}` for the object.
@@ -100,15 +106,6 @@ pub struct Methods {
     pub refused: Vec<Refused>,
 }
 
-/// How the object is handed to a method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Receiver {
-    /// Code for it, with `{o}` for the object.
-    Shared(&'static str),
-    /// It needs what a shared object cannot give.
-    Refused(&'static str, &'static str),
-}
-
 /// A method with all that is known about it.
 pub(crate) struct Method<'a> {
     /// Where it stands.
@@ -119,8 +116,8 @@ pub(crate) struct Method<'a> {
     pub known: Substitution,
 }
 
-/// The methods of a part of the test's objects.
-pub fn methods(maker: Maker<'_>, one: &Type, part: usize) -> Methods {
+/// The methods of a part of the test's objects, which threads hold like this.
+pub fn methods(maker: Maker<'_>, one: &Type, part: usize, holding: Holding) -> Methods {
     let mut result = Methods::default();
     for (found, known) in maker.library.implementations(one) {
         for function in functions(maker.library, &found) {
@@ -129,10 +126,10 @@ pub fn methods(maker: Maker<'_>, one: &Type, part: usize) -> Methods {
                 function,
                 known: known.clone(),
             };
-            add(maker, one, part, method, &mut result);
+            add(maker, one, (part, holding), method, &mut result);
         }
     }
-    add_targets(maker, one, part, &mut result);
+    add_targets(maker, one, (part, holding), &mut result);
     result.operations.sort_by(|a, b| a.name.cmp(&b.name));
     result
         .operations
@@ -145,7 +142,16 @@ pub fn methods(maker: Maker<'_>, one: &Type, part: usize) -> Methods {
 }
 
 /// Adds the methods of what a type dereferences to, unless its own have their names.
-fn add_targets(maker: Maker<'_>, one: &Type, part: usize, result: &mut Methods) {
+fn add_targets(
+    maker: Maker<'_>,
+    one: &Type,
+    (part, holding): (usize, Holding),
+    result: &mut Methods,
+) {
+    let access = match holding.is_own() {
+        true => Access::Own,
+        false => Access::Shared,
+    };
     let mut one = one.clone();
     for receiver in ["(&***{o})", "(&****{o})"] {
         let Some(target) = target(maker.library, &one) else {
@@ -165,7 +171,7 @@ fn add_targets(maker: Maker<'_>, one: &Type, part: usize, result: &mut Methods) 
                 let takes = maker.library.resolve(takes, &method.known);
                 let is_shared = takes == Type::reference(target.clone());
                 if is_shared && !shadowing.contains(&name(&method)) {
-                    add_received(maker, (&target, receiver), part, method, result);
+                    add_received(maker, (&target, receiver), (part, access), method, result);
                 }
             }
         }
@@ -219,12 +225,20 @@ pub(crate) fn functions(library: &Library, found: &Implementation) -> Vec<Functi
     result
 }
 
-fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &mut Methods) {
+fn add(
+    maker: Maker<'_>,
+    one: &Type,
+    (part, holding): (usize, Holding),
+    method: Method<'_>,
+    result: &mut Methods,
+) {
     let library = maker.library;
     let (_, receiver) = &method.function.inputs[0];
     let receiver = library.resolve(receiver, &method.known);
-    match shared_receiver(&receiver, one, &method) {
-        Receiver::Shared(code) => add_received(maker, (one, code), part, method, result),
+    match receiver_of(&receiver, one, &method, holding) {
+        Receiver::Taken(code, access) => {
+            add_received(maker, (one, code), (part, access), method, result);
+        }
         Receiver::Refused(why, remedy) => result.refused.push(Refused {
             name: name(&method),
             signature: signature(library, &method),
@@ -238,7 +252,7 @@ fn add(maker: Maker<'_>, one: &Type, part: usize, method: Method<'_>, result: &m
 fn add_received(
     maker: Maker<'_>,
     (one, receiver): (&Type, &str),
-    part: usize,
+    (part, access): (usize, Access),
     method: Method<'_>,
     result: &mut Methods,
 ) {
@@ -299,6 +313,7 @@ fn add_received(
         name: name.clone(),
         signature: signature.clone(),
         part,
+        access,
         class,
         steps: vec![first.clone()],
         body,
@@ -317,6 +332,7 @@ fn add_received(
                         name: format!("{name}.{}", method.0),
                         signature: format!("{name}(..).{}", method.1),
                         part,
+                        access,
                         class,
                         steps,
                         body,
@@ -375,44 +391,6 @@ pub(crate) fn output(library: &Library, method: &Method<'_>) -> Type {
         one => library.associated(one, "Output"),
     };
     of_impl.unwrap_or(Type::Unknown("?".to_owned()))
-}
-
-fn shared_receiver(receiver: &Type, one: &Type, method: &Method<'_>) -> Receiver {
-    let is_arc =
-        |other: &Type| other.std_name() == Some("Arc") && other.arguments().first() == Some(one);
-    let own = method.known.get("Self");
-    let is_on_reference = matches!(method.found.subject, Type::Reference { .. });
-    match receiver {
-        Type::Reference {
-            mutable: false,
-            target,
-        } if **target == *one => Receiver::Shared("(&**{o})"),
-        Type::Reference {
-            mutable: false,
-            target,
-        } if is_arc(target) => Receiver::Shared("{o}"),
-        other if is_arc(other) => Receiver::Shared("{o}.clone()"),
-        Type::Reference { mutable, target } if is_on_reference && own == Some(&**target) => {
-            match mutable {
-                true => Receiver::Shared("(&mut &**{o})"),
-                false => Receiver::Shared("(&&**{o})"),
-            }
-        }
-        Type::Path(..)
-            if receiver.std_name() == Some("Pin")
-                && receiver.arguments().first() == Some(&Type::reference(one.clone())) =>
-        {
-            Receiver::Shared("std::pin::Pin::new(&**{o})")
-        }
-        Type::Reference { mutable: true, .. } => Receiver::Refused(
-            "it takes `&mut self`, which a shared object does not give",
-            "if it is meant to be shared, put it behind a lock in a type of your own",
-        ),
-        _ => Receiver::Refused(
-            "it takes the object by value, which a shared object does not give",
-            "drop and conversions run when the test is over",
-        ),
-    }
 }
 
 /// The call, or why an argument cannot be made.
@@ -474,7 +452,13 @@ pub(crate) fn code_on(call: &Recipe, object: &str, names: &mut Names) -> Snippet
 }
 
 /// Body of an operation: what it returns is held as long as the scheduler likes.
-fn body(library: &Library, first: &Step, output: &Type, class: &Class, is_future: bool) -> String {
+pub(crate) fn body(
+    library: &Library,
+    first: &Step,
+    output: &Type,
+    class: &Class,
+    is_future: bool,
+) -> String {
     let snippet = code_on(&first.call, "o", &mut Names::default());
     let value = match is_future {
         true => format!(

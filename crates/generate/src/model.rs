@@ -320,6 +320,8 @@ pub struct Definition {
     pub shape: Shape,
     /// Its `impl` blocks, those for `&Self` included.
     pub implementations: Vec<Implementation>,
+    /// Traits that it does not have, whatever its arguments: `Sync` of whatever has a cell.
+    pub denied: Vec<String>,
 }
 
 /// How values of a type are written down.

@@ -96,13 +96,18 @@ pub struct Coverage {
 impl Coverage {
     /// Nothing is covered yet.
     pub fn new(methods: &[usize]) -> Self {
+        Self::among(methods, |_| true)
+    }
+
+    /// The same, for pairs that can run at the same time.
+    pub fn among(methods: &[usize], can_meet: impl Fn(Pair) -> bool) -> Self {
         let pairs = methods.iter().enumerate().flat_map(|(index, one)| {
             methods[index..]
                 .iter()
                 .map(|other| (pair(*one, *other), Count::default()))
         });
         Self {
-            counts: pairs.collect(),
+            counts: pairs.filter(|(pair, _)| can_meet(*pair)).collect(),
         }
     }
 

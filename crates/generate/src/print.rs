@@ -9,7 +9,9 @@ use raddle_abi::finding::Kind;
 use raddle_trace::runner::Runner;
 
 use crate::discovery::Discovery;
+use crate::hands::{Hands, on_own};
 use crate::history::{History, Step};
+use crate::holding::Access;
 use crate::judge::Failure;
 use crate::methods::Operation;
 use crate::model::last;
@@ -88,7 +90,7 @@ impl Printer<'_> {
                 .chars()
                 .map(|one| if one.is_alphanumeric() { one } else { '_' })
                 .collect();
-            let name = name.replace("__", "_");
+            let name = name.replace("__", "_").trim_matches('_').to_owned();
             if !words.contains(&name) {
                 words.push(name);
             }
@@ -126,13 +128,11 @@ impl Printer<'_> {
         let names: Vec<String> = (1..=test.threads.len())
             .map(|number| format!("thread_{number}"))
             .collect();
-        for (name, calls) in names.iter().zip(&test.threads) {
+        let hands = Hands::new(self, test);
+        for (thread, (name, calls)) in names.iter().zip(&test.threads).enumerate() {
             let _ = writeln!(text, "    let {name} = std::thread::spawn({{");
-            for object in self.objects() {
-                let _ = writeln!(
-                    text,
-                    "        let {object} = std::sync::Arc::clone(&{object});"
-                );
+            for line in hands.taken(thread) {
+                let _ = writeln!(text, "        {line}");
             }
             text.push_str("        move || {\n");
             if compares {
@@ -141,21 +141,23 @@ impl Printer<'_> {
             for call in calls {
                 self.print_call(call, "            ", compares, &mut text);
             }
-            if compares {
-                text.push_str("            results\n");
+            if let Some(left) = hands.left(thread, compares) {
+                let _ = writeln!(text, "            {left}");
             }
             text.push_str("        }\n    });\n");
         }
         match right {
             None => {
-                for name in &names {
-                    let _ = writeln!(text, "    {name}.join().unwrap();");
+                for (thread, name) in names.iter().enumerate() {
+                    let back = hands.back(thread, false);
+                    let back = back.map_or_else(String::new, |names| format!("let {names} = "));
+                    let _ = writeln!(text, "    {back}{name}.join().unwrap();");
                 }
                 for call in &test.after {
                     self.print_call(call, "    ", false, &mut text);
                 }
             }
-            Some(right) => self.print_comparison(test, &names, right, &mut text),
+            Some(right) => self.print_comparison(test, (&names, &hands), right, &mut text),
         }
         text.push_str("}\n");
         if text.contains("drive(") {
@@ -170,14 +172,20 @@ impl Printer<'_> {
     fn print_comparison(
         &self,
         test: &TestCase,
-        names: &[String],
+        (names, hands): (&[String], &Hands<'_>),
         right: &BTreeSet<Results>,
         text: &mut String,
     ) {
-        let joined: Vec<_> = names
-            .iter()
-            .map(|name| format!("{name}.join().unwrap()"))
-            .collect();
+        let mut joined = Vec::new();
+        for (thread, name) in names.iter().enumerate() {
+            match hands.back(thread, true).filter(|_| hands.has_left(thread)) {
+                Some(back) => {
+                    let _ = writeln!(text, "    let {back} = {name}.join().unwrap();");
+                    joined.push(format!("results_{}", thread + 1));
+                }
+                None => joined.push(format!("{name}.join().unwrap()")),
+            }
+        }
         let _ = writeln!(text, "    let mut found = vec![{}];", joined.join(", "));
         text.push_str("    let mut results: Vec<String> = Vec::new();\n");
         for call in &test.after {
@@ -197,7 +205,7 @@ impl Printer<'_> {
         text.push_str("        \"no order of the calls gives {found:?}\"\n    );\n");
     }
 
-    fn objects(&self) -> Vec<String> {
+    pub(crate) fn objects(&self) -> Vec<String> {
         let parts = &self.discovery.parts;
         let names: Vec<String> = parts.iter().map(|part| snake(part)).collect();
         let is_unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
@@ -213,6 +221,9 @@ impl Printer<'_> {
         let constructor = &self.discovery.constructors[usize::from(test.constructor)];
         let mut bytes = Bytes::new(&test.bytes);
         let objects = self.objects();
+        if objects.is_empty() {
+            return;
+        }
         if self.discovery.is_paired {
             for object in &objects {
                 let value = constructor.recipe.literal(&mut bytes);
@@ -229,13 +240,25 @@ impl Printer<'_> {
             [object] if constructor.in_arc => {
                 let _ = writeln!(text, "    let {object} = {value};");
             }
-            [object] => {
-                let _ = writeln!(text, "    let {object} = std::sync::Arc::new({value});");
-            }
-            several => {
-                let _ = writeln!(text, "    let ({}) = {value};", several.join(", "));
-                for object in several {
-                    let _ = writeln!(text, "    let {object} = std::sync::Arc::new({object});");
+            objects => {
+                let hands = Hands::new(self, test);
+                let names: Vec<_> = (0..objects.len()).map(|part| hands.made(part)).collect();
+                match (names.as_slice(), self.discovery.holdings[0].is_own()) {
+                    ([object], false) => {
+                        let _ = writeln!(text, "    let {object} = std::sync::Arc::new({value});");
+                        return;
+                    }
+                    ([object], true) => {
+                        let _ = writeln!(text, "    let {object} = {value};");
+                    }
+                    (several, _) => {
+                        let _ = writeln!(text, "    let ({}) = {value};", several.join(", "));
+                    }
+                }
+                for (object, holding) in objects.iter().zip(&self.discovery.holdings) {
+                    if !holding.is_own() {
+                        let _ = writeln!(text, "    let {object} = std::sync::Arc::new({object});");
+                    }
                 }
             }
         }
@@ -247,14 +270,21 @@ impl Printer<'_> {
         let is_compared = compares && self.is_compared(call);
         let has_notes = is_compared && notes(operation) == Notes::Printable;
         let mut bytes = Bytes::new(&call.bytes).noting(has_notes);
+        let none = String::new();
+        let named = |part: usize| objects.get(part).unwrap_or(&none);
         let (object, other) = match self.discovery.is_paired && bytes.flag() {
-            true => (&objects[1], &objects[0]),
-            false => (
-                &objects[operation.part],
-                objects.last().unwrap_or(&objects[0]),
-            ),
+            true => (named(1), named(0)),
+            false => (named(operation.part), objects.last().unwrap_or(&none)),
         };
-        let first = on_object(&operation.steps[0].call, object, other, &mut bytes);
+        let call = &operation.steps[0].call;
+        let first = match operation.access {
+            Access::Shared | Access::None => on_object(call, object, other, &mut bytes),
+            Access::Own | Access::Drop | Access::Make => on_own(call, object, &mut bytes),
+        };
+        if operation.access == Access::Make {
+            let _ = writeln!(text, "{indent}{object} = {first};");
+            return;
+        }
         let line = match operation.steps.get(1) {
             Some(second) => {
                 let second = second_call(operation, &second.call, &mut bytes);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::discovery::Discovery;
 use crate::harness::Harness;
+use crate::holding::{Access, Holding};
 use crate::methods::Operation;
 use crate::results::Class;
 use crate::test_case::{Call, TestCase};
@@ -79,6 +80,10 @@ pub struct Method {
     pub name: String,
     /// Which of the objects it is called on.
     pub part: usize,
+    /// How threads hold that.
+    pub holding: Holding,
+    /// What becomes of it.
+    pub access: Access,
     /// How far its results bind it.
     pub weakness: Weakness,
     /// What calibration says.
@@ -96,12 +101,18 @@ pub struct Method {
 }
 
 impl Method {
-    fn new(operation: &Operation) -> Self {
+    fn new(operation: &Operation, holding: Holding) -> Self {
         let has_arguments = operation.body.contains("u.");
         Self {
             name: operation.name.clone(),
             part: operation.part,
+            holding,
+            access: operation.access,
             weakness: match operation.class {
+                // Whatever belongs to a handle ends with it, part by part.
+                _ if operation.access.is_loose() => Weakness::Bulk,
+                // What lies behind a function may be the machine itself.
+                _ if operation.access == Access::None => Weakness::Bulk,
                 // What it goes through, and may take out, changes while it does. A future is
                 // polled again and again, and others see what it has done so far.
                 _ if operation.is_future => Weakness::Bulk,
@@ -172,7 +183,9 @@ impl Program {
     /// What of a type is in the program.
     pub fn new(discovery: &Discovery, harness: &Harness<'_>) -> Self {
         let methods = harness.operations().into_iter().filter_map(|index| {
-            let method = Method::new(&discovery.operations[index]);
+            let operation = &discovery.operations[index];
+            let holding = discovery.holdings.get(operation.part).copied();
+            let method = Method::new(operation, holding.unwrap_or_default());
             Some((u16::try_from(index).ok()?, method))
         });
         let constructors = harness.constructors().into_iter();

@@ -118,7 +118,7 @@ impl<'a> Search<'a> {
             .map(|number| usize::from(*number))
             .collect();
         let mut report = Report {
-            coverage: Coverage::new(&methods),
+            coverage: Coverage::among(&methods, |pair| program.can_meet(pair)),
             ..Report::default()
         };
         report.tally.pairs = report.coverage.len();

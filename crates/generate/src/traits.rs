@@ -121,7 +121,9 @@ impl Library {
         let Type::Path(path, _) = one else {
             return None;
         };
-        self.definition(path)?;
+        if self.definition(path)?.denied.iter().any(|no| no == name) {
+            return Some(false);
+        }
         let mut result = LISTED.contains(&name).then_some(false);
         for (found, known) in self.implementations(one) {
             let of_trait = found.of_trait.as_ref();

@@ -210,9 +210,47 @@ fn guarded(action: impl FnOnce() -> String) -> (String, bool) {
     }
 }
 
+/// What a thread has of its own. Nothing that was borrowed from it is kept from call to call: what
+/// a call returned is used or let go before the next one.
+#[derive(Clone, Copy)]
+struct Hand(*mut Own);
+
+unsafe impl Send for Hand {}
+
+impl Hand {
+    fn new(own: Own) -> Self {
+        Self(Box::into_raw(Box::new(own)))
+    }
+    fn own(self) -> &'static mut Own {
+        unsafe { &mut *self.0 }
+    }
+    fn free(self) {
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// Gives each thread its own of what it makes calls on: a clone, or the only one. If somebody drops
+/// it, the last one gets ours, so that the last one to be dropped is a thread's.
+fn hand_out(test: &Test, main: Hand) -> Vec<Hand> {
+    let hands: Vec<_> = test.threads.iter().map(|_| Hand::new(Own::default())).collect();
+    for part in OWN_PARTS {
+        let is_used = |calls: &[Call]| calls.iter().any(|call| own_part(call.operation) == Some(*part));
+        let is_loose = |call: &Call| own_part(call.operation) == Some(*part) && is_loose(call.operation);
+        let is_given = test.threads.iter().flatten().any(is_loose);
+        let last = test.threads.iter().rposition(|calls| is_used(calls));
+        for (thread, hand) in hands.iter().enumerate() {
+            if is_used(&test.threads[thread]) {
+                lend(*part, main.own(), hand.own(), is_given && last == Some(thread));
+            }
+        }
+    }
+    hands
+}
+
 /// One thread of a test, or of the order in which its calls are made one after the other.
 struct Runner<'a> {
     calls: std::slice::Iter<'a, Call>,
+    hand: Hand,
     keep: Keep,
     last: u32,
     order: u32,
@@ -220,8 +258,8 @@ struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    fn new(calls: &'a [Call], order: u32) -> Self {
-        Self { calls: calls.iter(), keep: Keep::default(), last: 0, order, is_over: false }
+    fn new(calls: &'a [Call], hand: Hand, order: u32) -> Self {
+        Self { calls: calls.iter(), hand, keep: Keep::default(), last: 0, order, is_over: false }
     }
     /// Takes a turn of an order, which says what kind of step it is, if it says anything.
     fn follow(&mut self, turn: u8, objects: &'static Parts) {
@@ -258,9 +296,9 @@ impl<'a> Runner<'a> {
         } else if let Some(next) = self.calls.next() {
             self.last = next.id;
             mark(CALL, order | next.id, "");
-            let keep = &mut self.keep;
+            let (own, keep) = (self.hand.own(), &mut self.keep);
             let (text, is_done) =
-                guarded(|| call(next.operation, objects, &mut Source(&next.bytes), keep));
+                guarded(|| call(next.operation, objects, own, &mut Source(&next.bytes), keep));
             mark(RETURN, order | next.id, &text);
             (text, is_done)
         } else {
@@ -272,27 +310,30 @@ impl<'a> Runner<'a> {
 }
 
 /// Makes the objects; `None` if that panics.
-fn made(test: &Test, order: u32) -> Option<*mut Parts> {
+fn made(test: &Test, order: u32) -> Option<(*mut Parts, Hand)> {
     let mut objects = None;
     let (text, is_done) = guarded(|| {
         objects = Some(make(test.constructor, &mut Source(&test.bytes)));
         String::new()
     });
     mark(RETURN, order << 16 | MAKING, &text);
-    objects.filter(|_| is_done).map(|objects| Box::into_raw(Box::new(objects)))
+    let (parts, own) = objects.filter(|_| is_done)?;
+    Some((Box::into_raw(Box::new(parts)), Hand::new(own)))
 }
 
-fn run_all(calls: &[Call], objects: &'static Parts, order: u32) {
-    let mut runner = Runner::new(calls, order);
+fn run_all(calls: &[Call], objects: &'static Parts, hand: Hand, order: u32) {
+    let mut runner = Runner::new(calls, hand, order);
     while runner.step(objects) {}
 }
 
-fn run_threads(test: &Arc<Test>, objects: &'static Parts) {
-    let threads: Vec<_> = (0..test.threads.len())
-        .map(|index| {
-            let test = Arc::clone(test);
+fn run_threads(test: &Arc<Test>, objects: &'static Parts, hands: &[Hand]) {
+    let threads: Vec<_> = hands
+        .iter()
+        .enumerate()
+        .map(|(index, hand)| {
+            let (test, hand) = (Arc::clone(test), *hand);
             std::thread::spawn(move || {
-                let mut runner = Runner::new(&test.threads[index], 0);
+                let mut runner = Runner::new(&test.threads[index], hand, 0);
                 while runner.step(objects) {
                     if runner.keep.0.is_some() {
                         // Whatever is held is held while others run.
@@ -307,27 +348,46 @@ fn run_threads(test: &Arc<Test>, objects: &'static Parts) {
     }
 }
 
-fn run_order(test: &Test, order: &[u8], number: u32, objects: &'static Parts) {
-    let threads = test.threads.iter();
-    let mut threads: Vec<_> = threads.map(|calls| Runner::new(calls, number)).collect();
+fn run_order(test: &Test, order: &[u8], number: u32, objects: &'static Parts, hands: &[Hand]) {
+    let threads = test.threads.iter().zip(hands);
+    let mut threads: Vec<_> =
+        threads.map(|(calls, hand)| Runner::new(calls, *hand, number)).collect();
     for turn in order {
-        if let Some(runner) = threads.get_mut(usize::from(turn & 0x0f)) {
-            runner.follow(*turn, objects);
+        let thread = usize::from(turn & 0x0f);
+        let Some(runner) = threads.get_mut(thread) else { continue };
+        // Whoever has a turn has what there is only one of.
+        for part in ONLY_PARTS {
+            hands.iter().for_each(|other| pass(*part, *other, runner.hand));
         }
+        runner.follow(*turn, objects);
     }
 }
 
-fn with_objects(test: &Test, order: u32, run: impl FnOnce(&'static Parts)) {
-    let Some(pointer) = made(test, order) else { return };
+/// Hands a part over, if the other one has none.
+fn pass(part: usize, from: Hand, to: Hand) {
+    if from.0 != to.0 {
+        give(part, from.own(), to.own());
+    }
+}
+
+fn with_objects(test: &Test, order: u32, run: impl FnOnce(&'static Parts, &[Hand])) {
+    let Some((pointer, hand)) = made(test, order) else { return };
+    let mut hands = Vec::new();
     {
         // What was made is given back below, when nobody has it any more.
         let objects: &'static Parts = unsafe { &*pointer };
-        run_all(&test.prefix, objects, order);
-        run(objects);
-        run_all(&test.after, objects, order);
+        run_all(&test.prefix, objects, hand, order);
+        hands.extend(hand_out(test, hand));
+        run(objects, &hands);
+        for part in ONLY_PARTS {
+            hands.iter().for_each(|other| pass(*part, *other, hand));
+        }
+        run_all(&test.after, objects, hand, order);
     }
     let (text, _) = guarded(|| {
         drop(unsafe { Box::from_raw(pointer) });
+        hand.free();
+        hands.into_iter().for_each(Hand::free);
         String::new()
     });
     mark(RETURN, order << 16 | GONE, &text);
@@ -349,11 +409,13 @@ fn main() {
     }));
     let test = Arc::new(Reader { bytes, at: 0, calls: 0 }.test());
     if test.orders.is_empty() {
-        with_objects(&test, 0, |objects| run_threads(&test, objects));
+        with_objects(&test, 0, |objects, hands| run_threads(&test, objects, hands));
     }
     for (number, order) in test.orders.iter().enumerate() {
         let number = number as u32;
-        with_objects(&test, number, |objects| run_order(&test, order, number, objects));
+        with_objects(&test, number, |objects, hands| {
+            run_order(&test, order, number, objects, hands);
+        });
     }
 }
 

@@ -38,6 +38,9 @@ fn shown(library: &Library, name: &str) -> String {
     match discover(library, name) {
         Ok(found) => {
             let _ = writeln!(text, "  is {}", found.parts.join(" and "));
+            if found.holdings.iter().any(|holding| holding.is_own()) {
+                let _ = writeln!(text, "  held {:?}", found.holdings);
+            }
             for constructor in &found.constructors {
                 let _ = writeln!(text, "  made by {}", constructor.label);
             }
@@ -67,6 +70,9 @@ fn every_shape_is_known() {
         "Results",
         "Pot<true>",
         "Outer<u32>",
+        "Hub<u32>",
+        "Worker<u32>",
+        "Head<u32>",
     ] {
         let text = shown(&library, &format!("zoo::{name}"));
         let snapshot = name.split('<').next().unwrap_or(name).to_lowercase();
@@ -78,6 +84,10 @@ fn every_shape_is_known() {
         "zoo::Bold",
         "zoo::prelude::Shy",
         "zoo::Words",
+        "zoo::Copied<u32>",
+        "zoo::Thief<u32>",
+        "zoo::Lonely",
+        "zoo::look_up",
     ];
     let others = others.map(|name| {
         let text = shown(&library, name);
@@ -103,6 +113,17 @@ fn what_is_polled_again_and_again_binds_nobody() {
     };
     assert_eq!(weakness("later"), Some(Weakness::Bulk));
     assert_eq!(weakness("in_arc"), Some(Weakness::None));
+    // So does what lies behind a function, and whatever ends with a handle.
+    for (name, operation) in [
+        ("zoo::look_up", "look_up"),
+        ("zoo::Head<u32>", "drop(Tail)"),
+    ] {
+        let found = discover(&library, name).expect("it is there");
+        let program = Program::new(&found, &Harness::new(&found));
+        let mut methods = program.methods.values();
+        let method = methods.find(|method| method.name == operation);
+        assert_eq!(method.map(|method| method.weakness), Some(Weakness::Bulk));
+    }
 }
 
 #[test]
@@ -113,7 +134,7 @@ fn names_that_lead_nowhere_are_explained() {
         "zoo::Nobody",
         "zoo::inner::Shy",
         "zoo::Named",
-        "zoo::channel",
+        "zoo::seal",
         "zoo::Sealed",
         "Receivers",
         "zoo::",
@@ -192,6 +213,31 @@ fn tests_are_written_as_people_write_them() {
             &library,
             "zoo::Pot<true>",
             [&["pour", "level"], &["share"]],
+            false,
+        ),
+        printed(
+            &library,
+            "zoo::Head<u32>",
+            [&["put", "drop(Tail)"], &["put", "drop(Head)"]],
+            false,
+        ),
+        printed(
+            &library,
+            "zoo::Thief<u32>",
+            [&["steal", "drop(Thief)"], &["pop", "push", "finish"]],
+            false,
+        ),
+        printed(
+            &library,
+            "zoo::Worker<u32>",
+            [&["pop", "push"], &["steal"]],
+            true,
+        ),
+        printed(&library, "zoo::look_up", [&["look_up"], &["look_up"]], true),
+        printed(
+            &library,
+            "zoo::Hub<u32>",
+            [&["count"], &["drop", "new", "Clone::clone"]],
             false,
         ),
     ];

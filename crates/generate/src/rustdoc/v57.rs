@@ -7,7 +7,7 @@ use rustdoc_types::{ItemEnum, Visibility};
 
 use crate::model::{
     Alias, Bound, Crate, Definition, Function, Generics, Implementation, Parameter, Shape, Trait,
-    Type, Variant,
+    Type, Variant, last,
 };
 
 /// Modules this deep are not walked: re-exports may go round.
@@ -173,10 +173,18 @@ impl Reader<'_> {
             let is_own = !found.is_negative && !found.is_synthetic && found.blanket_impl.is_none();
             is_own.then(|| self.implementation(found))
         });
+        let denied = impls.iter().filter_map(|id| {
+            let ItemEnum::Impl(found) = &self.krate.index.get(id)?.inner else {
+                return None;
+            };
+            let of_trait = found.trait_.as_ref().filter(|_| found.is_negative)?;
+            Some(last(&of_trait.path).to_owned())
+        });
         let definition = Definition {
             generics: self.generics(generics),
             shape,
             implementations: implementations.collect(),
+            denied: denied.collect(),
         };
         self.result.definitions.insert(path, definition);
     }

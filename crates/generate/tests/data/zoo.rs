@@ -300,3 +300,108 @@ impl<T> std::ops::Deref for Inner<T> {
         &self.0
     }
 }
+
+/// A handle, of which each thread has its own: it does not need `T: Clone`.
+pub struct Hub<T>(Arc<Vec<T>>);
+
+impl<T> Hub<T> {
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(vec![value]))
+    }
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<T> Clone for Hub<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// Is copied as a whole, so that threads share one.
+#[derive(Clone, Default)]
+pub struct Copied<T>(Vec<T>);
+
+impl<T> Copied<T> {
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// One thread has it, and others have its thieves.
+pub struct Worker<T>(std::cell::RefCell<Vec<T>>);
+
+impl<T> Worker<T> {
+    pub fn new() -> Self {
+        Self(Default::default())
+    }
+    pub fn push(&self, value: T) {
+        self.0.borrow_mut().push(value);
+    }
+    pub fn pop(&mut self) -> Option<T> {
+        self.0.get_mut().pop()
+    }
+    pub fn finish(self) -> bool {
+        true
+    }
+    pub fn share(self: Arc<Self>) {}
+    pub fn thief(&self) -> Thief<T> {
+        Thief(Arc::new(None))
+    }
+}
+
+/// Takes from a worker.
+#[derive(Clone)]
+pub struct Thief<T>(Arc<Option<T>>);
+
+impl<T> Thief<T> {
+    pub fn steal(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// Only one thread can have it, and others have nothing.
+#[derive(Default)]
+pub struct Lonely(std::cell::Cell<u32>);
+
+impl Lonely {
+    pub fn set(&self, value: u32) {
+        self.0.set(value);
+    }
+}
+
+/// Many have one.
+#[derive(Clone)]
+pub struct Head<T>(Arc<Option<T>>);
+
+impl<T> Head<T> {
+    pub fn put(&self, value: T) -> bool {
+        let _ = (&self.0, value);
+        true
+    }
+}
+
+/// One has it, and needs all of it.
+pub struct Tail<T>(Arc<Option<T>>);
+
+impl<T> Tail<T> {
+    pub fn take(&mut self) -> Option<T> {
+        None
+    }
+    pub fn close(self) {}
+}
+
+pub fn pipe<T>() -> (Head<T>, Tail<T>) {
+    let shared = Arc::new(None);
+    (Head(shared.clone()), Tail(shared))
+}
+
+/// Belongs to no type.
+pub fn look_up(key: &str) -> Option<u32> {
+    let _ = key;
+    None
+}
+
+/// Needs what nobody can make.
+pub fn seal(_: Sealed) {}

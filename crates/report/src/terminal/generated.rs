@@ -90,7 +90,7 @@ fn matrix(coverage: &PairCoverage, styles: &Styles) -> String {
             let cell = coverage.pairs.iter().find(|cell| {
                 (cell.first.min(cell.second), cell.first.max(cell.second)) == (column, row)
             });
-            cell.map_or('?', |cell| digit(cell.covered))
+            cell.map_or('-', |cell| digit(cell.covered))
         });
         let cells: Vec<_> = cells.map(String::from).collect();
         let _ = writeln!(
@@ -99,7 +99,15 @@ fn matrix(coverage: &PairCoverage, styles: &Styles) -> String {
             styles.dim.apply_to(cells.join(" "))
         );
     }
-    text += "  (. never, 0 less than once, then times by powers of two; columns as rows)\n";
+    let count = coverage.methods.len();
+    let cannot = match coverage.pairs.len() < count * (count + 1) / 2 {
+        true => "- cannot, ",
+        false => "",
+    };
+    let _ = writeln!(
+        text,
+        "  ({cannot}. never, 0 less than once, then times by powers of two; columns as rows)"
+    );
     text
 }
 
