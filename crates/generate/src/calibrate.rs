@@ -8,6 +8,7 @@ use raddle_trace::runner::{Death, PlanRequest, Runner, RunnerError};
 use crate::compose::Composer;
 use crate::effects;
 use crate::history::{History, is_panic};
+use crate::meetings;
 use crate::program::{Calibration, Program};
 use crate::select::Guidance;
 use crate::test_case::TestCase;
@@ -62,6 +63,7 @@ pub fn calibrate(
         }
     }
     effects::find(program, runner, &mut rng)?;
+    meetings::find(program, runner, &mut rng)?;
     Ok(excluded)
 }
 

@@ -24,6 +24,7 @@ pub mod library;
 pub mod linearize;
 #[cfg(test)]
 mod linearize_tests;
+pub mod meetings;
 pub mod methods;
 pub mod model;
 pub mod order;
