@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 use raddle_schedule::rng::Rng;
 
+use crate::constants::FIRST;
 use crate::pairs::Pair;
 use crate::program::{Meeting, Method, Program};
 use crate::select::Guidance;
@@ -143,7 +144,7 @@ impl Composer<'_> {
 
     /// The number of a constructor, and what its arguments are made of.
     pub(crate) fn object(&self, rng: &mut Rng) -> (u8, Vec<u8>) {
-        (self.constructor(rng), bytes(rng))
+        (self.constructor(rng), self.bytes(rng))
     }
 
     fn constructor(&self, rng: &mut Rng) -> u8 {
@@ -213,7 +214,7 @@ impl Composer<'_> {
     pub fn call(&self, operation: u16, rng: &mut Rng) -> Call {
         let method = self.program.methods.get(&operation);
         let takes = method.is_some_and(|one| one.has_arguments);
-        let mut bytes = if takes { bytes(rng) } else { Vec::new() };
+        let mut bytes = if takes { self.bytes(rng) } else { Vec::new() };
         if self.program.is_paired {
             let takes_other = method.is_some_and(|one| one.takes_other);
             let of = if takes_other { 2 } else { SECOND_OBJECT };
@@ -221,10 +222,15 @@ impl Composer<'_> {
         }
         Call { operation, bytes }
     }
-}
 
-fn bytes(rng: &mut Rng) -> Vec<u8> {
-    (0..BYTES).map(|_| rng.below(VALUES) as u8).collect()
+    fn bytes(&self, rng: &mut Rng) -> Vec<u8> {
+        let constants = self.program.constants as u64;
+        let mut byte = || match rng.below(VALUES + 1) {
+            VALUES if constants > 0 => FIRST.saturating_add(rng.below(constants) as u8),
+            value => (value % VALUES) as u8,
+        };
+        (0..BYTES).map(|_| byte()).collect()
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a type offers to a concurrent test, from its name alone.
 
 use crate::arguments::Maker;
+use crate::constants::Constants;
 use crate::constructors::{Constructor, constructors};
 use crate::library::Library;
 use crate::methods::{Operation, Refused, methods};
@@ -28,6 +29,8 @@ pub struct Discovery {
     pub operations: Vec<Operation>,
     /// What cannot, and why.
     pub refused: Vec<Refused>,
+    /// What the crate's source speaks of.
+    pub constants: Constants,
 }
 
 /// Why there is nothing to generate.
@@ -96,5 +99,6 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
         constructors: found,
         operations,
         refused,
+        constants: Constants::default(),
     })
 }

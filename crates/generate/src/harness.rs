@@ -121,7 +121,7 @@ impl<'a> Harness<'a> {
     /// Lines after the prelude.
     fn lines(&self) -> Vec<(String, Option<Subject>)> {
         let discovery = self.discovery;
-        let mut lines = Vec::new();
+        let mut lines = vec![(discovery.constants.code(), None)];
         let parts: Vec<_> = discovery
             .parts
             .iter()

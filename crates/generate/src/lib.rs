@@ -11,6 +11,7 @@
 pub mod arguments;
 pub mod calibrate;
 pub mod compose;
+pub mod constants;
 pub mod constructors;
 pub mod discovery;
 pub mod effects;

@@ -211,7 +211,7 @@ impl Printer<'_> {
 
     fn print_objects(&self, test: &TestCase, text: &mut String) {
         let constructor = &self.discovery.constructors[usize::from(test.constructor)];
-        let mut bytes = Bytes::new(&test.bytes);
+        let mut bytes = Bytes::new(&test.bytes).meaning(&self.discovery.constants);
         let objects = self.objects();
         if self.discovery.is_paired {
             for object in &objects {
@@ -246,7 +246,8 @@ impl Printer<'_> {
         let objects = self.objects();
         let is_compared = compares && self.is_compared(call);
         let has_notes = is_compared && notes(operation) == Notes::Printable;
-        let mut bytes = Bytes::new(&call.bytes).noting(has_notes);
+        let bytes = Bytes::new(&call.bytes).meaning(&self.discovery.constants);
+        let mut bytes = bytes.noting(has_notes);
         let (object, other) = match self.discovery.is_paired && bytes.flag() {
             true => (&objects[1], &objects[0]),
             false => (

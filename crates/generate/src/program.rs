@@ -179,6 +179,8 @@ pub struct Program {
     pub constructors: Vec<u8>,
     /// Whether there are two objects of the type; the first byte of a call says on which it is made.
     pub is_paired: bool,
+    /// Bytes of a test that mean something that the crate's source speaks of.
+    pub constants: usize,
     /// Where two operations were seen to have to do with each other, the lower number first.
     pub meetings: BTreeMap<(u16, u16), Vec<Meeting>>,
 }
@@ -197,6 +199,7 @@ impl Program {
                 .filter_map(|index| u8::try_from(index).ok())
                 .collect(),
             is_paired: discovery.is_paired,
+            constants: discovery.constants.count(),
             meetings: BTreeMap::new(),
         }
     }
