@@ -225,9 +225,9 @@ impl Composer<'_> {
 
     fn bytes(&self, rng: &mut Rng) -> Vec<u8> {
         let constants = self.program.constants as u64;
-        let mut byte = || match rng.below(VALUES + 1) {
-            VALUES if constants > 0 => FIRST.saturating_add(rng.below(constants) as u8),
-            value => (value % VALUES) as u8,
+        let mut byte = || match rng.below(VALUES + u64::from(constants > 0)) {
+            VALUES => FIRST.saturating_add(rng.below(constants) as u8),
+            value => value as u8,
         };
         (0..BYTES).map(|_| byte()).collect()
     }

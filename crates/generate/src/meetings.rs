@@ -17,19 +17,16 @@ use crate::select::Guidance;
 use crate::test_case::{Call, TestCase};
 
 /// States that are tried for each pair.
-const STATES: u64 = 7;
+const STATES: u64 = 4;
 /// Plans, over all pairs.
-const PLANS: usize = 2_500;
+const PLANS: usize = 2_000;
 /// Fewest and most calls that make a state. Few leave little behind, and it is large objects that
 /// methods spend time on.
 const PREFIX: (u64, u64) = (3, 5);
 /// Arguments that are tried for each of the two.
 const VARIANTS: usize = 4;
-/// Calls that are kept of one state.
+/// Places that are kept of one state.
 const KEPT: usize = 2;
-/// States that are kept of a new object, and of one that was changed: those in which the two calls
-/// take longest, since there is most to interleave.
-const LONGEST: usize = 5;
 
 /// Looks for states of every pair of methods that return, and the same in the same state.
 ///
@@ -46,7 +43,7 @@ pub fn find(
     while !pairs.is_empty() {
         let pair = pairs.swap_remove(rng.below(pairs.len() as u64) as usize);
         let noticed = noticed(program, pair);
-        let mut found: Vec<(u32, Meeting)> = Vec::new();
+        let mut found = Vec::new();
         for number in 0..STATES {
             let Some(left) = plans.checked_sub(1) else {
                 break;
@@ -58,18 +55,8 @@ pub fn find(
             };
             found.extend(meet(program, pair, &noticed, count, runner, rng)?);
         }
-        found.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
-        let (new, changed): (Vec<_>, Vec<_>) = found
-            .into_iter()
-            .map(|(_, meeting)| meeting)
-            .partition(|meeting| meeting.prefix.is_empty());
-        let longest = [new, changed];
-        let longest = longest
-            .into_iter()
-            .flat_map(|one| one.into_iter().take(LONGEST));
-        let longest: Vec<Meeting> = longest.collect();
-        if !longest.is_empty() {
-            program.meetings.insert(pair, longest);
+        if !found.is_empty() {
+            program.meetings.insert(pair, found);
         }
     }
     Ok(())
@@ -105,7 +92,7 @@ fn meet(
     count: u64,
     runner: &mut dyn Runner,
     rng: &mut Rng,
-) -> Result<Vec<(u32, Meeting)>, RunnerError> {
+) -> Result<Vec<Meeting>, RunnerError> {
     let composer = Composer {
         program,
         guidance: Guidance::Random,
@@ -137,25 +124,23 @@ fn meet(
     let mut meeting = mutual(&test, count, runner)?;
     let mut found = Vec::new();
     while !meeting.is_empty() && found.len() < KEPT {
-        let (length, one, other) = meeting.swap_remove(rng.below(meeting.len() as u64) as usize);
-        let meeting = Meeting {
+        let (one, other) = meeting.swap_remove(rng.below(meeting.len() as u64) as usize);
+        found.push(Meeting {
             constructor: test.constructor,
             bytes: test.bytes.clone(),
             prefix: test.prefix.clone(),
             calls: [calls[one].clone(), calls[other].clone()],
-        };
-        found.push((length, meeting));
+        });
     }
     Ok(found)
 }
 
-/// Which of the first threads' calls have to do with which of the others', and how many scheduling
-/// points both have.
+/// Which of the first threads' calls have to do with which of the others'.
 fn mutual(
     test: &TestCase,
     first: usize,
     runner: &mut dyn Runner,
-) -> Result<Vec<(u32, usize, usize)>, RunnerError> {
+) -> Result<Vec<(usize, usize)>, RunnerError> {
     let threads = test.threads.len();
     let combinations = (0..first).flat_map(|one| (first..threads).map(move |other| (one, other)));
     let combinations: Vec<(usize, usize)> = combinations.collect();
@@ -190,21 +175,7 @@ fn mutual(
     let found = orders
         .zip(combinations)
         .filter(|(order, (one, other))| differ(*order, *other) || differ(*order + 1, *one));
-    // Alone they are the orders of their own numbers.
-    let length = |thread: usize| {
-        let marks = execution.map_or(&[][..], |execution| &execution.marks);
-        let own = marks.iter().filter(|mark| {
-            let call = (mark.number & 0x7fff) as usize;
-            (mark.number >> 16) as usize == thread && call == test.prefix.len() + thread
-        });
-        let points: Vec<u32> = own.map(|mark| mark.point).collect();
-        points
-            .last()
-            .zip(points.first())
-            .map_or(0, |(last, first)| last.saturating_sub(*first))
-    };
-    let found = found.map(|(_, (one, other))| (length(one) + length(other), one, other));
-    Ok(found.collect())
+    Ok(found.map(|(_, combination)| combination).collect())
 }
 
 /// What a step returned, if it did.
