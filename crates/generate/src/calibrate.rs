@@ -1,5 +1,5 @@
 //! Looks at each method alone before any test: whether it returns, panics or gives different results
-//! in the same state. What it changes is then found by [`effects`].
+//! in the same state, or to another thread. What it changes is then found by [`effects`].
 
 use raddle_abi::mark::End;
 use raddle_schedule::rng::Rng;
@@ -7,7 +7,8 @@ use raddle_trace::runner::{Death, PlanRequest, Runner, RunnerError};
 
 use crate::compose::Composer;
 use crate::effects;
-use crate::history::{History, is_panic};
+use crate::history::{History, Step, is_panic};
+use crate::meetings;
 use crate::program::{Calibration, Program};
 use crate::select::Guidance;
 use crate::test_case::TestCase;
@@ -48,6 +49,9 @@ pub fn calibrate(
             if why.is_some() {
                 break;
             }
+            if !calibration.blocks && !calibration.is_random {
+                calibration.is_random = depends_on_threads(&test, runner)?;
+            }
         }
         match why {
             Some(why) => excluded.extend(program.methods.remove(&number).map(|method| Excluded {
@@ -62,6 +66,7 @@ pub fn calibrate(
         }
     }
     effects::find(program, runner, &mut rng)?;
+    meetings::find(program, runner, &mut rng)?;
     Ok(excluded)
 }
 
@@ -93,6 +98,39 @@ fn in_some_state(program: &Program, number: u16, state: u64, rng: &mut Rng) -> T
         threads: vec![vec![call]],
         after: Vec::new(),
     }
+}
+
+/// Whether it makes a difference that two calls are made by two threads, one after the other: keys
+/// may have the thread's number in them, for example. Orders are made by one thread, and say
+/// nothing about such results then.
+fn depends_on_threads(test: &TestCase, runner: &mut dyn Runner) -> Result<bool, RunnerError> {
+    let twice = TestCase {
+        threads: [&test.threads[..], &test.threads[..]].concat(),
+        ..test.clone()
+    };
+    let request = |orders: &[Vec<u8>]| PlanRequest {
+        strategy: "serial".to_owned(),
+        oracles: 0,
+        input: twice.encode(orders),
+        marks: true,
+        ..PlanRequest::default()
+    };
+    let by_two = runner.run(&request(&[]))?;
+    let by_one = runner.run(&request(&[vec![0, 0, 1, 1], vec![1, 1, 0, 0]]))?;
+    let (Some(by_two), Some(by_one)) = (by_two.marks.first(), by_one.marks.first()) else {
+        return Ok(false);
+    };
+    let by_two = History::of(&twice, by_two);
+    let by_one = History::read(&twice, by_one);
+    let results = |history: &History| -> Vec<Vec<Option<String>>> {
+        let of = |steps: &Vec<Step>| steps.iter().map(|step| step.result.clone()).collect();
+        history.threads.iter().map(of).collect()
+    };
+    let is_whole = by_two.is_whole && by_one.values().all(|history| history.is_whole);
+    let is_explained = by_one
+        .values()
+        .any(|history| results(history) == results(&by_two));
+    Ok(is_whole && !is_explained)
 }
 
 fn look(

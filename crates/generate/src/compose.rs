@@ -5,14 +5,16 @@
 //! ones. In the end come calls that show what has become of the object.
 //!
 //! The paper leaves open which calls change the object: most of ours are such that the pair's methods
-//! notice ([`effects`](crate::effects)).
+//! notice ([`effects`](crate::effects)), and most tests of two methods that have to do with each other
+//! begin where that was seen ([`meetings`](crate::meetings)).
 
 use std::collections::BTreeSet;
 
 use raddle_schedule::rng::Rng;
 
+use crate::constants::FIRST;
 use crate::pairs::Pair;
-use crate::program::{Method, Program};
+use crate::program::{Meeting, Method, Program};
 use crate::select::Guidance;
 use crate::test_case::{Call, TestCase};
 
@@ -33,6 +35,9 @@ const AFTER: (usize, usize) = (8, 6);
 /// One of so many calls before there are threads is any that changes the object, whether or not
 /// the pair's methods notice.
 const UNNOTICED: u64 = 4;
+/// One of so many tests of a pair begins in any state, though some are known in which its methods
+/// have to do with each other.
+const STRANGERS: u64 = 4;
 
 /// Writes tests.
 pub struct Composer<'a> {
@@ -70,14 +75,50 @@ impl Composer<'_> {
             let calls = calls.into_iter();
             calls.map(|operation| self.call(operation, rng)).collect()
         });
-        let threads: Vec<Vec<Call>> = threads.collect();
+        let mut threads: Vec<Vec<Call>> = threads.collect();
+        let before = self.prefix(first, prefix, rng);
+        let (constructor, bytes) = self.object(rng);
+        let meeting = self.meeting(first, prefix > 0, rng);
+        if let Some(meeting) = meeting {
+            Self::introduce(&mut threads, meeting, rng);
+        }
         TestCase {
-            prefix: self.prefix(first, prefix, rng),
-            constructor: self.constructor(rng),
-            bytes: bytes(rng),
+            prefix: meeting.map_or(before, |meeting| meeting.prefix.clone()),
+            constructor: meeting.map_or(constructor, |meeting| meeting.constructor),
+            bytes: meeting.map_or(bytes, |meeting| meeting.bytes.clone()),
             after: self.after(&threads),
             threads,
         }
+    }
+
+    /// Makes the first calls of two threads those of a meeting, and some of the others too.
+    fn introduce(threads: &mut [Vec<Call>], meeting: &Meeting, rng: &mut Rng) {
+        for (thread, calls) in threads.iter_mut().enumerate() {
+            for (index, call) in calls.iter_mut().enumerate() {
+                let is_first = index == 0 && thread < meeting.calls.len();
+                if is_first || rng.below(2) == 0 {
+                    *call = meeting.calls[(thread + index) % 2].clone();
+                }
+            }
+        }
+    }
+
+    /// A state in which the first calls of a pair have to do with each other, in most tests of
+    /// pairs of which one is known.
+    fn meeting(&self, pair: [u16; 2], is_prepared: bool, rng: &mut Rng) -> Option<&Meeting> {
+        // There is no pair.
+        if self.guidance == Guidance::Random {
+            return None;
+        }
+        let known = self.program.meetings.get(&(pair[0], pair[1]))?;
+        let known: Vec<&Meeting> = known
+            .iter()
+            .filter(|meeting| meeting.prefix.is_empty() != is_prepared)
+            .collect();
+        if known.is_empty() || rng.below(STRANGERS) == 0 {
+            return None;
+        }
+        known.get(rng.below(known.len() as u64) as usize).copied()
     }
 
     /// Calls that change the object.
@@ -102,6 +143,11 @@ impl Composer<'_> {
             Some(self.call(*operation, rng))
         });
         calls.collect()
+    }
+
+    /// The number of a constructor, and what its arguments are made of.
+    pub(crate) fn object(&self, rng: &mut Rng) -> (u8, Vec<u8>) {
+        (self.constructor(rng), self.bytes(rng))
     }
 
     fn constructor(&self, rng: &mut Rng) -> u8 {
@@ -174,7 +220,7 @@ impl Composer<'_> {
     pub fn call(&self, operation: u16, rng: &mut Rng) -> Call {
         let method = self.program.methods.get(&operation);
         let takes = method.is_some_and(|one| one.has_arguments);
-        let mut bytes = if takes { bytes(rng) } else { Vec::new() };
+        let mut bytes = if takes { self.bytes(rng) } else { Vec::new() };
         if self.program.is_paired {
             let takes_other = method.is_some_and(|one| one.takes_other);
             let of = if takes_other { 2 } else { SECOND_OBJECT };
@@ -182,10 +228,15 @@ impl Composer<'_> {
         }
         Call { operation, bytes }
     }
-}
 
-fn bytes(rng: &mut Rng) -> Vec<u8> {
-    (0..BYTES).map(|_| rng.below(VALUES) as u8).collect()
+    fn bytes(&self, rng: &mut Rng) -> Vec<u8> {
+        let constants = self.program.constants as u64;
+        let mut byte = || match rng.below(VALUES + u64::from(constants > 0)) {
+            VALUES => FIRST.saturating_add(rng.below(constants) as u8),
+            value => value as u8,
+        };
+        (0..BYTES).map(|_| byte()).collect()
+    }
 }
 
 #[cfg(test)]
@@ -193,7 +244,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::Composer;
-    use crate::program::{Calibration, Method, Program, Weakness};
+    use crate::program::{Calibration, Meeting, Method, Program, Weakness};
     use crate::select::Guidance;
     use crate::test_case::Call;
     use raddle_schedule::rng::Rng;
@@ -214,7 +265,7 @@ mod tests {
         Program {
             methods: BTreeMap::from(methods),
             constructors: vec![0],
-            is_paired: false,
+            ..Program::default()
         }
     }
 
@@ -283,7 +334,7 @@ mod tests {
         let program = Program {
             methods: BTreeMap::from(methods),
             constructors: vec![0],
-            is_paired: false,
+            ..Program::default()
         };
         let composer = Composer {
             program: &program,
@@ -309,5 +360,43 @@ mod tests {
             assert_eq!(keys(&mut plain.after.iter(), 1), BTreeSet::new());
         }
         assert!(4 * noticed > 3 * all && noticed < all, "{noticed} of {all}");
+    }
+
+    #[test]
+    fn most_tests_of_a_pair_begin_where_its_methods_meet() {
+        let call = |operation: u16, byte: u8| Call {
+            operation,
+            bytes: vec![byte],
+        };
+        let meeting = Meeting {
+            constructor: 0,
+            bytes: vec![7],
+            prefix: vec![call(1, 99)],
+            calls: [call(1, 98), call(2, 97)],
+        };
+        let program = Program {
+            meetings: BTreeMap::from([((1, 2), vec![meeting.clone()])]),
+            ..program()
+        };
+        let met = |guidance: Guidance, pair: (usize, usize)| {
+            let composer = Composer {
+                program: &program,
+                guidance,
+                threads: 2,
+            };
+            let mut rng = Rng::new(7);
+            let tests = (0..100).map(|_| composer.tests(pair, 1, &mut rng));
+            let met = tests.filter(|[plain, prepared]| {
+                assert!(plain.prefix.is_empty());
+                let first = [0, 1].map(|thread| &prepared.threads[thread][0]);
+                let is_same = first == [&meeting.calls[0], &meeting.calls[1]];
+                assert_eq!(is_same, prepared.prefix == meeting.prefix);
+                is_same
+            });
+            met.count()
+        };
+        assert!((60..90).contains(&met(Guidance::Pairs, (1, 2))));
+        assert_eq!(met(Guidance::Pairs, (0, 2)), 0);
+        assert_eq!(met(Guidance::Random, (1, 2)), 0);
     }
 }

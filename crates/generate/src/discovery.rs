@@ -2,6 +2,7 @@
 
 use crate::arguments::Maker;
 use crate::companions::{from_others, with_others};
+use crate::constants::Constants;
 use crate::constructors::{Constructor, constructors};
 use crate::free_functions::one_function;
 use crate::handovers::{dropping, making};
@@ -37,6 +38,8 @@ pub struct Discovery {
     pub operations: Vec<Operation>,
     /// What cannot, and why.
     pub refused: Vec<Refused>,
+    /// What the crate's source speaks of.
+    pub constants: Constants,
 }
 
 /// Why there is nothing to generate.
@@ -146,6 +149,7 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
         constructors: found,
         operations,
         refused,
+        constants: Constants::default(),
     })
 }
 

@@ -128,7 +128,7 @@ fn look(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use raddle_abi::mark::{End, kind};
@@ -144,10 +144,24 @@ mod tests {
 
     /// Methods of a door by their numbers: the first closes it, so that whoever looks after that
     /// sees nothing of who opened it.
-    const METHODS: [&str; 4] = ["close", "color", "look", "open"];
+    pub(crate) const METHODS: [&str; 4] = ["close", "color", "look", "open"];
 
     /// Runs orders with a door.
-    struct Door;
+    pub(crate) struct Door;
+
+    /// What can be done with a door.
+    pub(crate) fn program() -> Program {
+        let method = |name: &&str| Method {
+            name: (*name).to_owned(),
+            ..Method::default()
+        };
+        let methods = METHODS.iter().map(method);
+        Program {
+            methods: (0..).zip(methods).collect::<BTreeMap<_, _>>(),
+            constructors: vec![0],
+            ..Program::default()
+        }
+    }
 
     impl Runner for Door {
         fn run(&mut self, request: &PlanRequest) -> Result<Outcome, RunnerError> {
@@ -223,16 +237,7 @@ mod tests {
 
     #[test]
     fn what_another_method_hides_is_seen() {
-        let method = |name: &&str| Method {
-            name: (*name).to_owned(),
-            ..Method::default()
-        };
-        let methods = METHODS.iter().map(method);
-        let mut program = Program {
-            methods: (0..).zip(methods).collect::<BTreeMap<_, _>>(),
-            constructors: vec![0],
-            is_paired: false,
-        };
+        let mut program = program();
         find(&mut program, &mut Door, &mut Rng::new(1)).unwrap();
         let changing = program.numbers(Method::changes);
         let names: Vec<_> = changing

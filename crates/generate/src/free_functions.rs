@@ -1,6 +1,7 @@
 //! A function in the place of a type: there is no object, and calls of it meet in what lies behind it.
 
 use crate::arguments::{Maker, Refusal};
+use crate::constants::Constants;
 use crate::constructors::Constructor;
 use crate::discovery::{Discovery, DiscoveryError};
 use crate::holding::Access;
@@ -21,6 +22,7 @@ pub(crate) fn one_function(
     let operation = operation(library, name, function);
     Some(match operation {
         Ok(operation) => Ok(Discovery {
+            constants: Constants::default(),
             subject: Type::Unknown(name.to_owned()),
             written: name.to_owned(),
             parts: Vec::new(),

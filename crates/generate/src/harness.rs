@@ -122,7 +122,7 @@ impl<'a> Harness<'a> {
     /// Lines after the prelude.
     fn lines(&self) -> Vec<(String, Option<Subject>)> {
         let discovery = self.discovery;
-        let mut lines = Vec::new();
+        let mut lines = vec![(discovery.constants.code(), None)];
         lines.extend(self.parts());
         for index in self.constructors() {
             lines.push((self.constructor(index), Some(Subject::Constructor(index))));

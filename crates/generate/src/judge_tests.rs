@@ -31,7 +31,7 @@ fn program() -> Program {
             (BREAK, method("break", Weakness::None, false)),
         ]),
         constructors: vec![0],
-        is_paired: false,
+        ..Program::default()
     }
 }
 

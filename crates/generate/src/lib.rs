@@ -12,6 +12,7 @@ pub mod arguments;
 pub mod calibrate;
 pub mod companions;
 pub mod compose;
+pub mod constants;
 pub mod constructors;
 pub mod discovery;
 pub mod effects;
@@ -29,6 +30,7 @@ pub mod library;
 pub mod linearize;
 #[cfg(test)]
 mod linearize_tests;
+pub mod meetings;
 pub mod methods;
 pub mod model;
 pub mod order;

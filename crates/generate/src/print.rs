@@ -219,7 +219,7 @@ impl Printer<'_> {
 
     fn print_objects(&self, test: &TestCase, text: &mut String) {
         let constructor = &self.discovery.constructors[usize::from(test.constructor)];
-        let mut bytes = Bytes::new(&test.bytes);
+        let mut bytes = Bytes::new(&test.bytes).meaning(&self.discovery.constants);
         let objects = self.objects();
         if objects.is_empty() {
             return;
@@ -269,7 +269,8 @@ impl Printer<'_> {
         let objects = self.objects();
         let is_compared = compares && self.is_compared(call);
         let has_notes = is_compared && notes(operation) == Notes::Printable;
-        let mut bytes = Bytes::new(&call.bytes).noting(has_notes);
+        let bytes = Bytes::new(&call.bytes).meaning(&self.discovery.constants);
+        let mut bytes = bytes.noting(has_notes);
         let none = String::new();
         let named = |part: usize| objects.get(part).unwrap_or(&none);
         let (object, other) = match self.discovery.is_paired && bytes.flag() {

@@ -168,6 +168,19 @@ fn weakness(name: &str, has_arguments: bool) -> Weakness {
     result
 }
 
+/// A state in which one operation was seen to change what another returns, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meeting {
+    /// Number of the constructor.
+    pub constructor: u8,
+    /// What its arguments are made of.
+    pub bytes: Vec<u8>,
+    /// Calls that make the state.
+    pub prefix: Vec<Call>,
+    /// The two calls, that of the operation with the lower number first.
+    pub calls: [Call; 2],
+}
+
 /// The program that runs tests.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -177,6 +190,10 @@ pub struct Program {
     pub constructors: Vec<u8>,
     /// Whether there are two objects of the type; the first byte of a call says on which it is made.
     pub is_paired: bool,
+    /// Bytes of a test that mean something that the crate's source speaks of.
+    pub constants: usize,
+    /// Where two operations were seen to have to do with each other, the lower number first.
+    pub meetings: BTreeMap<(u16, u16), Vec<Meeting>>,
 }
 
 impl Program {
@@ -195,6 +212,8 @@ impl Program {
                 .filter_map(|index| u8::try_from(index).ok())
                 .collect(),
             is_paired: discovery.is_paired,
+            constants: discovery.constants.count(),
+            meetings: BTreeMap::new(),
         }
     }
 

@@ -4,6 +4,8 @@
 //! Both take bytes in the same order: depth first, from left to right. Where bytes are missing
 //! they are 0, so that the smallest value is the one without bytes.
 
+use crate::constants::{Constants, range};
+
 /// Values of a domain are few, so that calls meet each other.
 const SMALL: u8 = 4;
 /// Texts.
@@ -160,7 +162,10 @@ impl Recipe {
             expression,
         };
         match self {
-            Self::Number(name) => only(format!("(u.small() as {name})")),
+            Self::Number(name) => only(match range(name) {
+                Some((least, most)) => format!("(u.number({least}, {most}) as {name})"),
+                None => format!("(u.small() as {name})"),
+            }),
             Self::Capacity(name) => only(format!("((1u64 << u.small()) as {name})")),
             Self::Flag => only("u.flag()".to_owned()),
             Self::Letter => only("u.letter()".to_owned()),
@@ -224,12 +229,12 @@ impl Recipe {
     pub fn literal(&self, bytes: &mut Bytes<'_>) -> String {
         match self {
             Self::Number(name) if name.starts_with('f') => format!("{}.0", bytes.small()),
-            Self::Number(name) => format!("{}{name}", bytes.small()),
+            Self::Number(name) => format!("{}{name}", bytes.number(name)),
             Self::Capacity(_) => (1_u64 << bytes.small()).to_string(),
             Self::Flag => bytes.flag().to_string(),
             Self::Letter => format!("'{}'", char::from(b'a' + bytes.small())),
             Self::Text => {
-                let text = TEXTS[usize::from(bytes.next()) % TEXTS.len()];
+                let text = bytes.text();
                 format!("String::from({text:?})")
             }
             Self::Fixed(text) => text.clone(),
@@ -369,6 +374,8 @@ pub struct Bytes<'a> {
     left: &'a [u8],
     /// Whether closures note down what they are given.
     notes: bool,
+    /// What some of them mean.
+    constants: Option<&'a Constants>,
 }
 
 impl<'a> Bytes<'a> {
@@ -377,6 +384,15 @@ impl<'a> Bytes<'a> {
         Self {
             left: bytes,
             notes: false,
+            constants: None,
+        }
+    }
+
+    /// The same, with what some of them mean.
+    pub const fn meaning(self, constants: &'a Constants) -> Self {
+        Self {
+            constants: Some(constants),
+            ..self
         }
     }
 
@@ -393,6 +409,19 @@ impl<'a> Bytes<'a> {
 
     fn small(&mut self) -> u8 {
         self.next() % SMALL
+    }
+
+    fn number(&mut self, name: &str) -> i128 {
+        let byte = self.next();
+        let constants = self.constants.zip(range(name));
+        let number = constants.and_then(|(one, (least, most))| one.number(byte, least, most));
+        number.unwrap_or_else(|| i128::from(byte % SMALL))
+    }
+
+    fn text(&mut self) -> &'a str {
+        let byte = self.next();
+        let text = self.constants.and_then(|constants| constants.text(byte));
+        text.unwrap_or(TEXTS[usize::from(byte) % TEXTS.len()])
     }
 
     /// The next one, as a truth.
@@ -438,7 +467,7 @@ mod tests {
         };
         let call = Recipe::list("f(", vec![number(), reference], ")");
         let code = call.code(&mut Names::default());
-        let number = code.statements.find("u.small()");
+        let number = code.statements.find("u.number(");
         assert!(number.is_some() && number < code.statements.find("u.flag()"));
         assert_eq!(code.expression, "f(a1, a3)");
         assert_eq!(call.literal(&mut Bytes::new(&[3, 1])), "f(3u32, &true)");

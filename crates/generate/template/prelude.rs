@@ -53,7 +53,14 @@ impl Source<'_> {
         char::from(b'a' + self.small())
     }
     pub fn text(&mut self) -> String {
-        ["", "a", "b", "ab"][usize::from(self.next() % 4)].to_owned()
+        let byte = self.next();
+        let constant = constant(TEXTS, byte).copied();
+        constant.unwrap_or(["", "a", "b", "ab"][usize::from(byte % 4)]).to_owned()
+    }
+    pub fn number(&mut self, least: i128, most: i128) -> i128 {
+        let byte = self.next();
+        let constant = constant(NUMBERS, byte).filter(|number| (least..=most).contains(*number));
+        constant.copied().unwrap_or(i128::from(byte % 4))
     }
     pub fn one_of(&mut self, count: usize) -> usize {
         usize::from(self.next()) % count
@@ -61,6 +68,11 @@ impl Source<'_> {
     pub fn count(&mut self) -> u8 {
         self.next() % 4
     }
+}
+
+/// What the crate's source speaks of.
+fn constant<T>(of: &[T], byte: u8) -> Option<&T> {
+    byte.checked_sub(16).and_then(|index| of.get(usize::from(index)))
 }
 
 thread_local! {

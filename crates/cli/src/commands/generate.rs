@@ -1,6 +1,7 @@
 //! `cargo raddle generate`: concurrent tests for a type, from its name alone.
 
 mod confirm;
+mod sources;
 mod trials;
 
 use std::ffi::OsString;
@@ -62,7 +63,10 @@ pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
             .console
             .note("code from the registry is downloaded, built and run");
     }
-    let discovery = describe(&mut session, &scratch, &command, &names)?;
+    let discovery = Discovery {
+        constants: sources::constants(&session.metadata, &command.subject),
+        ..describe(&mut session, &scratch, &command, &names)?
+    };
     let mut harness = Harness::new(&discovery);
     choose(&mut harness, &discovery, &command)?;
     judge(&mut session, &scratch, &mut harness)?;
