@@ -6,6 +6,8 @@
 mod growth;
 mod manifest;
 mod page;
+mod published;
+mod published_page;
 mod results;
 mod run;
 
@@ -53,6 +55,12 @@ pub struct Predict {
     /// Measure also what was measured before.
     #[arg(long)]
     again: bool,
+    /// Run published crates of subjects/manifest.toml in place of the subjects.
+    #[arg(long)]
+    published: bool,
+    /// Seconds for each published crate, if not what the manifest says.
+    #[arg(long)]
+    time: Option<u64>,
     /// Measure nothing, and write the page of what is kept.
     #[arg(long)]
     page: bool,
@@ -61,9 +69,14 @@ pub struct Predict {
 /// Measures what is missing, and writes the page.
 pub fn predict(predict: &Predict) -> Result<()> {
     if predict.page {
+        published_page::write()?;
         return page::write();
     }
     let tool = setup::tool()?;
+    if predict.published {
+        published::measure(&tool, predict)?;
+        return published_page::write();
+    }
     let directory = run::prepare()?;
     let subjects = manifest::read()?;
     let is_chosen =
