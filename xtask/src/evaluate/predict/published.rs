@@ -20,6 +20,9 @@ const EVALUATION: &str = "predict-crates";
 /// Directed executions per prediction.
 pub const TRIES: u64 = 20;
 
+/// How the tool says that a recording is not whole.
+const BEGINNING: &str = "only the beginning of an execution";
+
 /// What came of one crate.
 #[derive(Deserialize, Serialize)]
 pub struct Figures {
@@ -162,16 +165,21 @@ impl Figures {
                 tested.is_complete = prediction.complete;
             }
             Message::Violation(violation) => {
-                let name = violation.name();
+                // A cycle may go through the same functions over and over.
+                let mut functions: Vec<_> =
+                    violation.units.iter().map(|unit| &unit.function).collect();
+                functions.sort_unstable();
+                functions.dedup();
+                let functions: Vec<_> = functions.into_iter().map(String::as_str).collect();
+                let functions = functions.join(", ");
+                let name = format!("{} {}: {functions}", violation.pattern, violation.set);
                 let tested = self.tested(&violation.target, &violation.test);
                 tested.violations.push(name);
                 tested.violations.sort_unstable();
                 tested.violations.dedup();
             }
-            Message::Note { test, target, text } => {
-                if text.starts_with("only the beginning of an execution") {
-                    self.tested(&target, &test).is_beginning = true;
-                }
+            Message::Note { test, target, text } if text.starts_with(BEGINNING) => {
+                self.tested(&target, &test).is_beginning = true;
             }
             Message::Summary(summary) => self.summary = summary,
             _ => {}
