@@ -3,6 +3,7 @@
 //! Every run is kept in `subjects/results/predict` as soon as it is done, so that an evaluation that was stopped goes on
 //! where it was. The book's page is written of all that is kept.
 
+mod c_programs;
 mod growth;
 mod manifest;
 mod page;
@@ -55,7 +56,7 @@ pub struct Predict {
     /// Measure also what was measured before.
     #[arg(long)]
     again: bool,
-    /// Run published crates of subjects/manifest.toml in place of the subjects.
+    /// Run the programs of C in subjects/search.toml, and published crates of subjects/manifest.toml, in place of the subjects.
     #[arg(long)]
     published: bool,
     /// Seconds for each published crate, if not what the manifest says.
@@ -74,6 +75,7 @@ pub fn predict(predict: &Predict) -> Result<()> {
     }
     let tool = setup::tool()?;
     if predict.published {
+        c_programs::measure(&tool, predict)?;
         published::measure(&tool, predict)?;
         return published_page::write();
     }

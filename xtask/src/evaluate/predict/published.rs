@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use crate::subjects::{self, Subject};
 use crate::{repository, shell};
 
 /// Where results are kept.
-const EVALUATION: &str = "predict-crates";
+pub const EVALUATION: &str = "predict-crates";
 /// Directed executions per prediction.
 pub const TRIES: u64 = 20;
 
@@ -68,6 +69,11 @@ impl Figures {
 }
 
 impl Figures {
+    /// A sum over all tests.
+    pub fn sum(&self, of: fn(&Tested) -> u64) -> u64 {
+        self.tests.values().map(of).sum()
+    }
+
     /// How many findings are violations that nothing else follows from.
     pub fn violations(&self) -> usize {
         let ids = self.findings.iter();
@@ -122,31 +128,47 @@ fn run(tool: &Path, subject: &Subject, seconds: u64) -> Result<Figures> {
     if subject.cap_lints {
         command.env("RUSTFLAGS", "--cap-lints allow");
     }
-    let (stdout, code) = shell::output(&mut command)?;
-    if !matches!(code, Some(0 | 100)) {
-        bail!("the tool ended with {code:?}");
-    }
+    let stdout = predict_json(&mut command)?;
     let log = repository::scratch("predict-crates");
     fs::create_dir_all(&log)?;
     fs::write(log.join(format!("{}.json", subject.name)), &stdout)?;
-    let mut figures = Figures {
-        version: subject.version.clone(),
-        date: shell::today()?,
-        time: seconds,
-        summary: SummaryMessage::default(),
-        tests: BTreeMap::new(),
-        findings: Vec::new(),
-    };
-    for message in messages::parse(&stdout)? {
-        figures.add(message);
-    }
-    figures
-        .tests
-        .retain(|_, tested| tested.verdict != "single-threaded");
+    let mut figures = Figures::new(&subject.version, seconds)?;
+    figures.read(&stdout)?;
     Ok(figures)
 }
 
+/// What the tool writes.
+pub fn predict_json(command: &mut Command) -> Result<String> {
+    let (stdout, code) = shell::output(command)?;
+    match code {
+        Some(0 | 100) => Ok(stdout),
+        _ => bail!("the tool ended with {code:?}"),
+    }
+}
+
 impl Figures {
+    /// Of a run that was given so many seconds.
+    pub fn new(version: &str, seconds: u64) -> Result<Self> {
+        Ok(Self {
+            version: version.to_owned(),
+            date: shell::today()?,
+            time: seconds,
+            summary: SummaryMessage::default(),
+            tests: BTreeMap::new(),
+            findings: Vec::new(),
+        })
+    }
+
+    /// Takes what the tool wrote.
+    pub fn read(&mut self, stdout: &str) -> Result<()> {
+        for message in messages::parse(stdout)? {
+            self.add(message);
+        }
+        self.tests
+            .retain(|_, tested| tested.verdict != "single-threaded");
+        Ok(())
+    }
+
     fn add(&mut self, message: Message) {
         match message {
             Message::Finding {

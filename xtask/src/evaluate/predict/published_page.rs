@@ -5,12 +5,23 @@ use std::fs;
 
 use anyhow::Result;
 
+use super::c_programs::{self, Programs};
 use super::published::{self, Figures, TRIES, Tested};
 use crate::repository;
 use crate::subjects::{self, Subject};
 
 /// What is said about programs of C.
 const C_PROGRAMS: &str = include_str!("c_programs.md");
+/// What stands above their table.
+const C_TABLE: &str = "
+## The C programs of `subjects/c`
+
+`raddle predict` on all of them, each with its bug and with `-DFIXED`. What is found beside violations (failed assertions, data races,
+deadlocks) counts, too.
+
+| program | predicted | became real | findings | of these of kind `atomic-set` | `-DFIXED`: predicted | became real | findings |
+|---|---|---|---|---|---|---|---|
+";
 
 /// Writes the page of all that is kept.
 pub fn write() -> Result<()> {
@@ -23,7 +34,7 @@ pub fn write() -> Result<()> {
         }
     }
     let path = repository::root().join("book/src/predict-crates.md");
-    fs::write(path, page(&rows))?;
+    fs::write(path, page(&rows) + &of_programs(&c_programs::read()?))?;
     Ok(())
 }
 
@@ -49,13 +60,30 @@ directed executions come to the predicted accesses before they get as far.
     for (subject, figures) in rows {
         text += &section(subject, figures);
     }
+    text
+}
+
+fn of_programs(programs: &Programs) -> String {
+    let mut text = C_TABLE.to_owned();
+    for (name, [buggy, twin]) in &programs.0 {
+        let _ = writeln!(
+            text,
+            "| {name} | {} | {} | {} | {} | {} | {} | {} |",
+            buggy.sum(|tested| tested.predicted),
+            buggy.sum(|tested| tested.real),
+            buggy.findings.len(),
+            buggy.violations(),
+            twin.sum(|tested| tested.predicted),
+            twin.sum(|tested| tested.real),
+            twin.findings.len(),
+        );
+    }
     text + "\n" + C_PROGRAMS
 }
 
 fn row(subject: &Subject, figures: &Figures) -> String {
     let tests = || figures.tests.values();
     let count = |is: fn(&Tested) -> bool| tests().filter(|tested| is(tested)).count();
-    let sum = |of: fn(&Tested) -> usize| tests().map(of).sum::<usize>();
     format!(
         "| {} {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} |\n",
         subject.name,
@@ -64,10 +92,12 @@ fn row(subject: &Subject, figures: &Figures) -> String {
         count(|tested| tested.is_complete),
         count(|tested| tested.is_beginning),
         figures.summary.single_threaded,
-        sum(|tested| tested.predicted as usize),
-        sum(|tested| tested.real as usize),
+        figures.sum(|tested| tested.predicted),
+        figures.sum(|tested| tested.real),
         figures.findings.len(),
-        sum(|tested| tested.violations.len()).saturating_sub(figures.violations()),
+        figures
+            .sum(|tested| tested.violations.len() as u64)
+            .saturating_sub(figures.violations() as u64),
         figures.summary.executions,
         figures.summary.seconds,
     )
