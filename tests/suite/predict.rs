@@ -186,27 +186,38 @@ fn exploration_reports_no_violation_that_nothing_follows_from() {
     assert_eq!(run.findings()[0].kind, "panic");
 }
 
+/// Builds a program of C with these flags, and requires findings whose titles begin so, by title.
+fn check_c(fixture: &Fixture, source: &str, flags: &[&str], expected: &[&str]) {
+    let usual = ["cc", "-g", "-O1", "-pthread", "-o", "prog", source];
+    let ended = Tool::new(fixture.path(), usual.iter().chain(flags)).run();
+    assert!(ended.status.success(), "{ended:#?}");
+    let code = if expected.is_empty() { 0 } else { 100 };
+    let run = fixture.check(&["predict", "./prog"], code);
+    let findings = run.findings();
+    let mut titles: Vec<_> = findings.iter().map(|one| one.title.as_str()).collect();
+    titles.sort_unstable();
+    assert_eq!(titles.len(), expected.len(), "{flags:?}: {titles:?}");
+    for (title, expected) in titles.iter().zip(expected) {
+        assert!(title.starts_with(expected), "{flags:?}: {title}");
+    }
+}
+
 #[test]
 fn in_c_structures_and_the_globals_of_a_file_belong_together() {
     let fixture = Fixture::special("make");
-    let check = |flags: &[&str], code: i32| -> Vec<String> {
-        let usual = ["cc", "-g", "-O1", "-pthread", "-o", "prog", "bank.c"];
-        let ended = Tool::new(fixture.path(), usual.iter().chain(flags)).run();
-        assert!(ended.status.success(), "{ended:#?}");
-        let run = fixture.check(&["predict", "./prog"], code);
-        let findings = run.findings();
-        let mut titles: Vec<_> = findings.iter().map(|one| one.title.clone()).collect();
-        titles.sort();
-        titles
-    };
-    let titles = check(&[], 100);
-    let expected = [
-        "`difference` and `credit` mix on `account`",
-        "`width` and `widen` mix on the statics of `bank.c`",
-    ];
-    assert_eq!(titles.len(), 2, "{titles:?}");
-    for (title, expected) in titles.iter().zip(expected) {
-        assert!(title.starts_with(expected), "{title}");
-    }
-    assert!(check(&["-DFIXED"], 0).is_empty());
+    let of_account = "`difference` and `credit` mix on `account`";
+    let of_file = "`width` and `widen` mix on the statics of `bank.c`";
+    check_c(&fixture, "bank.c", &[], &[of_account, of_file]);
+    check_c(&fixture, "bank.c", &["-DFIXED"], &[]);
+}
+
+#[test]
+fn in_c_what_a_structure_points_to_belongs_to_it() {
+    let fixture = Fixture::special("make");
+    let of_buffer = "`difference` and `fill` mix on `buffer`";
+    let of_node = "`width` and `widen` mix on `node`";
+    check_c(&fixture, "buffer.c", &[], &[of_buffer, of_node]);
+    check_c(&fixture, "buffer.c", &["-DSHARED"], &[of_node]);
+    check_c(&fixture, "buffer.c", &["-DFIXED"], &[]);
+    check_c(&fixture, "buffer.c", &["-DFIXED", "-DSHARED"], &[]);
 }

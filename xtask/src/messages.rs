@@ -24,6 +24,17 @@ pub enum Message {
     Violation(ViolationMessage),
     /// What prediction came to in one test.
     Prediction(PredictionMessage),
+    /// Something to know about a test.
+    Note {
+        /// Its name.
+        #[serde(default)]
+        test: String,
+        /// Name of its target.
+        #[serde(default)]
+        target: String,
+        /// A sentence.
+        text: String,
+    },
     /// A failing test that was written.
     Generated {
         /// What it is.
@@ -93,6 +104,10 @@ pub struct TestMessage {
 /// A kind of violation of an atomic set that happened.
 #[derive(Debug, Deserialize)]
 pub struct ViolationMessage {
+    /// Name of the test.
+    pub test: String,
+    /// Name of its target.
+    pub target: String,
     /// Number of the pattern, or 0.
     pub pattern: u8,
     /// Name of the type.
@@ -123,6 +138,12 @@ impl ViolationMessage {
 /// What prediction came to in one test.
 #[derive(Debug, Deserialize)]
 pub struct PredictionMessage {
+    /// Name of the test.
+    pub test: String,
+    /// Name of its target.
+    pub target: String,
+    /// Whether everything was tried.
+    pub complete: bool,
     /// Predictions.
     pub predicted: u64,
     /// Those that became real.
@@ -138,7 +159,7 @@ pub struct PredictionMessage {
 }
 
 /// The end of a run.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub struct SummaryMessage {
     /// In all.
     pub executions: u64,

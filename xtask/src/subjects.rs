@@ -20,9 +20,9 @@ struct Manifest {
 
 /// A published crate.
 #[derive(Deserialize)]
-struct Subject {
-    name: String,
-    version: String,
+pub struct Subject {
+    pub name: String,
+    pub version: String,
     /// Whether it belongs to the short tier.
     #[serde(default)]
     short: bool,
@@ -35,13 +35,28 @@ struct Subject {
     explained: Vec<String>,
     /// Features and tests to choose, as cargo's flags; everything without any.
     #[serde(default)]
-    selection: Vec<String>,
+    pub selection: Vec<String>,
     /// What the crate's own words leave open about tests that are not testable or not run.
     #[serde(default)]
     remark: String,
     /// Whether newer compilers refuse it for a lint that was born after it.
     #[serde(default)]
-    cap_lints: bool,
+    pub cap_lints: bool,
+    /// For those whose tests are predicted from, too.
+    pub predict: Option<Predicted>,
+}
+
+/// What prediction says about a crate.
+#[derive(Deserialize)]
+pub struct Predicted {
+    /// Seconds that it takes.
+    pub seconds: u64,
+    /// Findings that were looked at and are right, as kind and some words of them.
+    #[serde(default)]
+    pub explained: Vec<String>,
+    /// What there is to say about them, and about violations that do no harm.
+    #[serde(default)]
+    pub remark: String,
 }
 
 impl Subject {
@@ -168,7 +183,8 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool, budget: Budget) -> Re
     Ok(())
 }
 
-fn manifest() -> Result<Vec<Subject>> {
+/// All of them.
+pub fn manifest() -> Result<Vec<Subject>> {
     let text = fs::read_to_string(repository::root().join("subjects/manifest.toml"))?;
     let manifest: Manifest = toml::from_str(&text).context("subjects/manifest.toml")?;
     Ok(manifest.subject)
@@ -225,7 +241,7 @@ fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
 
 /// Lets cargo download the crate and copies its source to a directory where it is a workspace
 /// of its own. A copy that is already there is used again, with what was built in it.
-fn download(subject: &Subject) -> Result<PathBuf> {
+pub fn download(subject: &Subject) -> Result<PathBuf> {
     let Subject { name, version, .. } = subject;
     let directory = repository::scratch("subjects").join(format!("{name}-{version}"));
     if directory.join("Cargo.toml").is_file() {

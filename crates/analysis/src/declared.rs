@@ -4,14 +4,16 @@
 //! without a receiver (the paper's own bug is a constructor), of a trait, or the body of an async
 //! function. So it is for the sets of types that its type holds directly, and for the statics of
 //! the module that its type stands in. What the user says besides ([`Overrides`]) comes first. In C, a
-//! function is one for the types that it gets pointers to, and for the statics of its file, unless a
-//! thread begins with it. Free functions of Rust are none, and neither are closures, tests and entries
+//! function is one for the types that it gets pointers to, for those that these hold directly or have pointers
+//! to, and for the statics of its file, unless a thread begins with it. Free functions of Rust are none, and neither are closures, tests and entries
 //! of threads.
 //!
 //! [`Overrides`]: raddle_trace::overrides::Overrides
 
 use crate::instances::{BaseId, Instances, statics_of};
-use crate::type_names::{Class, array, base, behind_pointers, c_file, class, parent};
+use crate::type_names::{
+    Class, array, base, behind_c_pointer, behind_pointers, c_file, class, parent,
+};
 use raddle_trace::event::TraceSite;
 use raddle_trace::program_map::ProgramMap;
 use std::cell::RefCell;
@@ -47,6 +49,15 @@ impl<'a> Declarations<'a> {
             map,
             held: RefCell::default(),
         }
+    }
+
+    /// What a function that gets an instance of a type is a unit for: the type, by its name without
+    /// generic arguments, and what it holds.
+    pub fn of_argument(&self, name: &str, instances: &mut Instances<'_>) -> Vec<BaseId> {
+        let held = self.held(name);
+        let held = held.iter().flat_map(|held| held.iter().map(String::as_str));
+        let names: BTreeSet<&str> = held.chain([name]).collect();
+        names.iter().map(|name| instances.base(name)).collect()
     }
 
     /// What a type of the user's holds, by its name without generic arguments.
@@ -147,6 +158,7 @@ fn collect<'a>(
     seen: &mut BTreeSet<&'a str>,
 ) {
     let name = behind_pointers(name);
+    let name = behind_c_pointer(name).unwrap_or(name);
     match class(name) {
         Class::Own => {
             found.insert(base(name));
@@ -233,6 +245,23 @@ mod tests {
     #[test]
     fn functions_of_c_are_units_for_the_statics_of_their_file() {
         check("step", "src/main.c", &["static main.c"]);
+    }
+
+    #[test]
+    fn in_c_they_are_units_for_what_their_arguments_point_to() {
+        let types = "
+            list 32 head *node 0 8, count long 8 8, slots [*slot; 2] 16 16
+            node 16 next *node 0 8, value *long 8 8
+            slot 8 list *list 0 8";
+        let map = map(types, "");
+        let trace = Trace::default();
+        let mut instances = Instances::new(&trace, &map);
+        let declarations = Declarations::new(&map);
+        let bases = declarations.of_argument("list", &mut instances);
+        // A number has no set, so that nothing comes of it.
+        let expected = ["list", "node", "slot", "long"].map(|name| instances.base(name));
+        assert!(bases.iter().all(|base| expected.contains(base)));
+        assert!(expected[..3].iter().all(|base| bases.contains(base)));
     }
 
     #[test]

@@ -67,6 +67,7 @@ pub fn learn_types<'a>(trace: &'a Trace, map: &'a ProgramMap) -> Instances<'a> {
             _ => {}
         }
     }
+    instances.disown();
     instances.forget_reused();
     let mut statics: Vec<_> = borders.into_iter().collect();
     statics.sort_unstable_by_key(|(object, _)| *object);

@@ -160,22 +160,22 @@ impl Predictor<'_> {
     fn threads(&mut self, units: &[&Work], others: &[&Work], found_alike: &mut bool) {
         let (single, spanning): (Vec<&Work>, Vec<&Work>) =
             others.iter().partition(|other| is_single(other));
+        let [mut in_single, mut in_spanning, mut in_all] = [Window::default(); 3];
         let mut tried = 0;
         for unit in units {
             if is_single(unit)
                 && !*found_alike
-                && let Some(other) = self.unordered(unit, &single).first()
+                && let Some(other) = self.unordered(unit, &single, &mut in_single).first()
             {
                 *found_alike = true;
                 self.units(unit, other);
                 self.units(other, unit);
             }
-            let partners = if is_single(unit) {
-                &spanning[..]
-            } else {
-                others
+            let (partners, window) = match is_single(unit) {
+                true => (&spanning[..], &mut in_spanning),
+                false => (others, &mut in_all),
             };
-            for other in self.unordered(unit, partners) {
+            for other in self.unordered(unit, partners, window) {
                 if tried >= MAX_SPANNING {
                     return;
                 }
@@ -187,20 +187,33 @@ impl Predictor<'_> {
     }
 
     /// The units of another thread that do not come entirely before or after this one. They stand
-    /// next to each other in the thread's order.
-    fn unordered<'w, 's>(&self, unit: &Work, others: &'s [&'w Work]) -> &'s [&'w Work] {
+    /// next to each other in the thread's order, and for a later unit they are no earlier: the window
+    /// is where the last ones were.
+    fn unordered<'w, 's>(
+        &self,
+        unit: &Work,
+        others: &'s [&'w Work],
+        window: &mut Window,
+    ) -> &'s [&'w Work] {
         let order = &self.projected.order;
         let Some((first, last)) = segments(unit) else {
             return &[];
         };
-        let begin = others.partition_point(|other| {
-            segments(other).is_some_and(|(_, end)| order.is_before(end, first))
-        });
-        let rest = &others[begin..];
-        let end = rest.partition_point(|other| {
-            segments(other).is_some_and(|(start, _)| !order.is_before(last, start))
-        });
-        &rest[..end]
+        let is_past =
+            |other: &Work| segments(other).is_some_and(|(_, end)| order.is_before(end, first));
+        let is_reached =
+            |other: &Work| segments(other).is_some_and(|(start, _)| !order.is_before(last, start));
+        while others.get(window.begin).is_some_and(|other| is_past(other)) {
+            window.begin += 1;
+        }
+        window.end = window.end.max(window.begin);
+        while others
+            .get(window.end)
+            .is_some_and(|other| is_reached(other))
+        {
+            window.end += 1;
+        }
+        &others[window.begin..window.end]
     }
 
     /// All patterns that begin with `u`.
@@ -304,6 +317,13 @@ fn pattern_of(pattern: &Pattern) -> &'static Pattern {
 }
 
 /// The segments of a unit's first and last access.
+/// A part of a list of units.
+#[derive(Clone, Copy, Default)]
+struct Window {
+    begin: usize,
+    end: usize,
+}
+
 fn segments(work: &Work) -> Option<(SegmentId, SegmentId)> {
     Some((work.touches.first()?.segment, work.touches.last()?.segment))
 }

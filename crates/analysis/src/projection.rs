@@ -20,6 +20,7 @@ use crate::units::{Ended, Units};
 use raddle_trace::event::{Access, Action, Event, Location, SiteIndex, ThreadId, Trace};
 use raddle_trace::program_map::ProgramMap;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Accesses of one unit to one set that are kept while it is open.
 const MAX_OPEN: usize = 2048;
@@ -168,8 +169,8 @@ struct Projection<'a, F> {
     declarations: Declarations<'a>,
     /// What the functions are that are entered at sites.
     declared: HashMap<SiteIndex, Declared>,
-    /// Types without generic arguments.
-    bases: HashMap<u32, BaseId>,
+    /// What functions are units for that get an instance of a type.
+    bases: HashMap<u32, Rc<[BaseId]>>,
     units: Units<Collected>,
     order: HappensBefore,
     locks: Locks,
@@ -224,11 +225,14 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
                         .resize(self.instances.place_count(), is_relevant);
                 }
                 let name = &self.trace.types[type_index.0 as usize];
-                let base = *self
-                    .bases
-                    .entry(type_index.0)
-                    .or_insert_with(|| self.instances.base(&base(name)));
-                self.units.got(thread, base, at);
+                let bases = self.bases.entry(type_index.0).or_insert_with(|| {
+                    let declarations = &self.declarations;
+                    let bases = declarations.of_argument(&base(name), &mut self.instances);
+                    bases.into()
+                });
+                for base in bases.iter() {
+                    self.units.got(thread, *base, at);
+                }
             }
             Action::Alloc { object } => {
                 self.allocated[object.0 as usize] = Some((thread, at));

@@ -323,7 +323,9 @@ impl<'a> Scene<'a> {
                 }
             }
         }
-        outcome.before.retain(|name, _| !places.is_time(name));
+        outcome
+            .before
+            .retain(|name, _| !places.is_time(name) && !is_among(name));
         for (reads, work) in outcome.reads.iter_mut().zip(units) {
             *reads = self.reads(work, &places);
         }
@@ -367,17 +369,20 @@ impl<'a> Scene<'a> {
         // Two places may have one name: a buffer that was replaced by a larger one. The later counts.
         let mut last: Vec<_> = last.into_iter().collect();
         last.sort_by_key(|(_, (at, _))| *at);
-        let left = last.into_iter().map(|(id, (at, manner))| {
+        let mut left = BTreeMap::new();
+        for (id, (at, manner)) in last {
             let place = self.projected.instances.place(id);
             let name = places.name(place);
             let value = match manner {
                 Manner::Both => self.seen_next(at, place),
                 _ => values::value(self.trace, at, place),
             };
-            let value = value.filter(|_| !places.is_time(&name));
-            (name, value)
-        });
-        left.collect()
+            // Of several nodes it is not known which one is which in another execution.
+            let is_one = !is_among(&name) || !left.contains_key(&name);
+            let value = value.filter(|_| is_one && !places.is_time(&name));
+            left.insert(name, value);
+        }
+        left
     }
 
     /// What the next access to a place found there, if it looked.
@@ -463,6 +468,11 @@ impl<'a> Places<'a> {
         let last = path.rsplit('.').next();
         self.pair.instance.is_some() && last.is_some_and(|last| TIMES.contains(&last))
     }
+}
+
+/// Whether a place is in one of many nodes, which are not told apart.
+fn is_among(name: &PlaceName) -> bool {
+    name.behind.as_ref().is_some_and(|behind| behind.is_among)
 }
 
 fn overlaps(place: &Place, object: u32, offset: u64, size: u32) -> bool {

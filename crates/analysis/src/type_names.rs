@@ -131,22 +131,38 @@ pub fn base(name: &str) -> String {
     base
 }
 
-/// The first generic argument of a name.
-pub fn argument(name: &str) -> Option<&str> {
-    let (_, rest) = name.split_once('<')?;
-    let mut depth = 0_u32;
+/// The generic arguments of a name.
+pub fn arguments(name: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let Some((_, rest)) = name.split_once('<') else {
+        return found;
+    };
+    let (mut depth, mut from) = (0_u32, 0);
     let mut before = ' ';
     for (at, letter) in rest.char_indices() {
         match letter {
             '>' if before == '-' => {}
-            ',' | '>' if depth == 0 => return Some(rest[..at].trim()),
+            ',' | '>' if depth == 0 => {
+                found.push(rest[from..at].trim());
+                from = at + 1;
+                if letter == '>' {
+                    break;
+                }
+            }
             '<' | '(' | '[' => depth += 1,
             '>' | ')' | ']' => depth = depth.saturating_sub(1),
             _ => {}
         }
         before = letter;
     }
-    None
+    found
+}
+
+/// What a pointer of C points to, by its name. Pointers of Rust say whether they are `const` or `mut`.
+pub fn behind_c_pointer(name: &str) -> Option<&str> {
+    let of = name.strip_prefix('*')?;
+    let is_c = !of.is_empty() && !of.starts_with("const ") && !of.starts_with("mut ");
+    is_c.then_some(of)
 }
 
 /// The type and the number of elements of an array's name, `[u8; 4]`.
@@ -192,6 +208,14 @@ mod tests {
         assert_eq!(base("a::Foo<b::Bar<u8>, fn(u8) -> u8>"), "a::Foo");
         assert_eq!(base("a::Foo"), "a::Foo");
         assert_eq!(base("a::Foo<u8>::Variant"), "a::Foo::Variant");
+    }
+
+    #[test]
+    fn generic_arguments_are_told_apart() {
+        let name = "a::Foo<(u8, b::Bar<u8, u16>), fn(u8) -> u8, [u8; 2]>::Variant";
+        let expected = ["(u8, b::Bar<u8, u16>)", "fn(u8) -> u8", "[u8; 2]"];
+        assert_eq!(arguments(name), expected);
+        assert!(arguments("a::Foo").is_empty());
     }
 
     #[test]

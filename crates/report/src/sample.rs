@@ -264,6 +264,7 @@ fn predicted() -> [Event; 2] {
             engine: "asset",
             predicted: 1,
             real: 1,
+            is_complete: true,
             tries: 1,
             hits: 1,
             executions: 4,

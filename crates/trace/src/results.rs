@@ -181,6 +181,8 @@ pub struct Predicted {
     pub predicted: u64,
     /// What of that became real.
     pub real: u64,
+    /// Whether everything was tried before the time was over.
+    pub is_complete: bool,
     /// Executions that were meant to show something.
     pub tries: u64,
     /// Those of them in which a violation of an atomic set happened.

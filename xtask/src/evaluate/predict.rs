@@ -3,9 +3,12 @@
 //! Every run is kept in `subjects/results/predict` as soon as it is done, so that an evaluation that was stopped goes on
 //! where it was. The book's page is written of all that is kept.
 
+mod c_programs;
 mod growth;
 mod manifest;
 mod page;
+mod published;
+mod published_page;
 mod results;
 mod run;
 
@@ -53,6 +56,12 @@ pub struct Predict {
     /// Measure also what was measured before.
     #[arg(long)]
     again: bool,
+    /// Run the programs of C in subjects/search.toml, and published crates of subjects/manifest.toml, in place of the subjects.
+    #[arg(long)]
+    published: bool,
+    /// Seconds for each published crate, if not what the manifest says.
+    #[arg(long)]
+    time: Option<u64>,
     /// Measure nothing, and write the page of what is kept.
     #[arg(long)]
     page: bool,
@@ -61,9 +70,15 @@ pub struct Predict {
 /// Measures what is missing, and writes the page.
 pub fn predict(predict: &Predict) -> Result<()> {
     if predict.page {
+        published_page::write()?;
         return page::write();
     }
     let tool = setup::tool()?;
+    if predict.published {
+        c_programs::measure(&tool, predict)?;
+        published::measure(&tool, predict)?;
+        return published_page::write();
+    }
     let directory = run::prepare()?;
     let subjects = manifest::read()?;
     let is_chosen =

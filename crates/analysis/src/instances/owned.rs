@@ -5,6 +5,9 @@
 //! that was seen in a variable and elsewhere was moved out of the variable. One that two instances have
 //! held belongs to neither, unless both may: what several handles of one type share (`Arc`) is a set of its
 //! own, on which the functions of the handles are units of work.
+//!
+//! In C a pointer is an owner if whoever else points into the block belongs to the same set, variables aside.
+//! Structures behind it have sets of their own in either case.
 
 use super::{Instances, Placed, SetId};
 use crate::leaves::{Block, OUTSIDE};
@@ -12,8 +15,10 @@ use crate::pointees::Pointee;
 use raddle_trace::event::{Location, ObjectId, ObjectName, TypeIndex};
 use std::rc::Rc;
 
-/// Blocks that hold blocks in turn, at most.
+/// Blocks that hold blocks in turn, at most; nodes that hold each other are one.
 const MAX_DEPTH: u32 = 8;
+/// Blocks that are looked at because an owner has changed, at most.
+const MAX_STEPS: u32 = 1 << 20;
 
 /// In place of the type of what has none but for its owner.
 pub(super) const OWNED: TypeIndex = TypeIndex(u32::MAX);
@@ -25,7 +30,7 @@ pub(super) struct Owned {
     set: Option<SetId>,
     /// The owner that points to it.
     holder: Location,
-    /// The same, in bytes from the beginning of the instance that it is in.
+    /// The owner in the instance itself that leads there, in bytes from the instance's beginning.
     field: u64,
     /// Whether a variable's.
     is_variable: bool,
@@ -49,6 +54,9 @@ pub struct Behind {
     pub elements: Vec<u64>,
     /// Bytes from the beginning of that.
     pub inside: u64,
+    /// Whether it is in one of many nodes, which are not told apart: where a node is among its like may
+    /// change.
+    pub is_among: bool,
 }
 
 impl Instances<'_> {
@@ -73,30 +81,69 @@ impl Instances<'_> {
         let mut pointers = objects[object.0 as usize].pointers.clone();
         pointers.retain(|(_, target)| !objects[target.object.0 as usize].is_freed);
         self.objects[object.0 as usize].pointers = pointers;
-        self.join_at(object, 0);
+        self.join_from(object);
     }
 
     /// Joins what pointers outside of variables lead to, now that all types are known.
     pub fn join_all(&mut self) {
         for index in 0..self.objects.len() {
-            self.join_at(ObjectId(index as u32), 0);
+            self.join_from(ObjectId(index as u32));
         }
     }
 
-    fn join_at(&mut self, object: ObjectId, depth: u32) {
-        if depth >= MAX_DEPTH {
-            return;
+    /// Takes blocks from those who are not alone in having pointers to them, where that matters.
+    pub fn disown(&mut self) {
+        let mut held = Vec::new();
+        for index in 0..self.objects.len() {
+            let object = ObjectId(index as u32);
+            if self.is_reused(object) {
+                continue;
+            }
+            for &(offset, target) in &self.objects[index].pointers {
+                let owned = &self.objects[target.object.0 as usize].owned;
+                if owned.as_ref().is_some_and(|owned| owned.block.is_pointed) {
+                    held.push((Location { object, offset }, target.object));
+                }
+            }
         }
-        let pointers = self.objects[object.0 as usize].pointers.clone();
-        for (offset, target) in pointers {
-            if target.object != object {
-                self.join(Location { object, offset }, target, depth);
+        for (location, block) in held {
+            let set = self.holder_at(location).and_then(|held| held.set);
+            let Some(owned) = &mut self.objects[block.0 as usize].owned else {
+                continue;
+            };
+            if owned.set.is_some() && owned.set != set {
+                owned.set = None;
+                self.lay_out(block);
             }
         }
     }
 
-    /// Joins a block to the set of an owner that points to it, if there is one at this place.
-    fn join(&mut self, location: Location, target: Location, depth: u32) {
+    /// Joins what the pointers of an object lead to, and the pointers of that.
+    fn join_from(&mut self, object: ObjectId) {
+        let mut pending = vec![(object, 0)];
+        let mut steps = 0;
+        while let Some((object, depth)) = pending.pop() {
+            steps += 1;
+            if depth >= MAX_DEPTH || steps > MAX_STEPS {
+                continue;
+            }
+            let pointers = self.objects[object.0 as usize].pointers.clone();
+            for (offset, target) in pointers {
+                if target.object != object && self.join(Location { object, offset }, target) {
+                    let is_node = |object: ObjectId| {
+                        let owned = &self.objects[object.0 as usize].owned;
+                        owned.as_ref().is_some_and(|owned| owned.block.is_node)
+                    };
+                    let is_like = is_node(object) && is_node(target.object);
+                    pending.push((target.object, depth + u32::from(!is_like)));
+                }
+            }
+        }
+    }
+
+    /// Joins a block to the set of an owner that points to it, if there is one at this place. Returns
+    /// whether it is another one's now.
+    fn join(&mut self, location: Location, target: Location) -> bool {
         let Some(Held {
             set,
             holder,
@@ -104,14 +151,14 @@ impl Instances<'_> {
             pointee,
         }) = self.holder_at(location)
         else {
-            return;
+            return false;
         };
         let object = target.object;
         let Some(ObjectName::Heap { size, .. }) = self.trace.objects.get(object.0 as usize) else {
-            return;
+            return false;
         };
         let Some(block) = self.layouts.block(&pointee, *size, target.offset) else {
-            return;
+            return false;
         };
         let claim = Owned {
             set,
@@ -120,15 +167,9 @@ impl Instances<'_> {
             is_variable: self.is_variable(holder),
             block,
         };
-        let is_new = match &self.objects[object.0 as usize].owned {
-            Some(known) => {
-                let known = known.clone();
-                self.reclaim(object, known, claim, &pointee)
-            }
+        match self.objects[object.0 as usize].owned.clone() {
+            Some(known) => self.reclaim(object, known, claim, &pointee),
             None => self.claim(object, claim),
-        };
-        if is_new {
-            self.join_at(object, depth + 1);
         }
     }
 
@@ -148,18 +189,18 @@ impl Instances<'_> {
             object,
             offset: start + offset,
         };
-        let set = match &known.owned {
-            Some(owned) if holder.owner == OUTSIDE => owned.set,
+        let (set, field) = match &known.owned {
+            Some(owned) if holder.owner == OUTSIDE => (owned.set, owned.field),
             _ => {
                 let owner = &layout.owners[holder.owner as usize];
-                Some(self.set(Some(at(owner.offset)), &owner.type_name))
+                let set = self.set(Some(at(owner.offset)), &owner.type_name);
+                (Some(set), holder.start.saturating_sub(owner.offset))
             }
         };
-        let begins = layout.owners[holder.owner as usize].offset;
         Some(Held {
             set,
             holder: at(holder.start),
-            field: holder.start.saturating_sub(begins),
+            field,
             pointee: holder.pointee,
         })
     }
@@ -254,12 +295,13 @@ impl Instances<'_> {
                 elements.insert(0, from / stride);
             }
             inside.get_or_insert(from % stride);
-            if place.object == instance.object {
-                // The handles that share it are elsewhere.
+            // The handles that share it are elsewhere.
+            if owned.block.is_node || place.object == instance.object {
                 return Some(Behind {
                     holder: owned.field,
                     elements,
                     inside: inside?,
+                    is_among: owned.block.is_node,
                 });
             }
             place = owned.holder;
@@ -269,138 +311,11 @@ impl Instances<'_> {
             holder,
             elements,
             inside: inside?,
+            is_among: false,
         })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::map;
-    use raddle_trace::event::{ThreadId, Trace};
-    use raddle_trace::program_map::ProgramMap;
-
-    const TYPES: &str = "
-        a::List 32 items alloc::vec::Vec<u64, alloc::alloc::Global> 0 24, hits u64 24 8
-        alloc::vec::Vec<u64, alloc::alloc::Global> 24 cap usize 0 8, ptr usize 8 8, len usize 16 8
-        a::Deep 24 rows alloc::vec::Vec<alloc::vec::Vec<u64, alloc::alloc::Global>, alloc::alloc::Global> 0 24
-        alloc::vec::Vec<alloc::vec::Vec<u64, alloc::alloc::Global>, alloc::alloc::Global> 24 \
-            cap usize 0 8, ptr usize 8 8, len usize 16 8
-        a::Handle 8 shared alloc::sync::Arc<u64, alloc::alloc::Global> 0 8
-        alloc::sync::Arc<u64, alloc::alloc::Global> 8 ptr usize 0 8
-        alloc::sync::ArcInner<u64> 24 strong usize 0 8, weak usize 8 8, data u64 16 8
-        a::Table 16 table hashbrown::raw::RawTable<(u64, u64), alloc::alloc::Global> 0 16
-        hashbrown::raw::RawTable<(u64, u64), alloc::alloc::Global> 16 ctrl usize 0 8, items usize 8 8
-        (u64, u64) 16 __0 u64 0 8, __1 u64 8 8";
-
-    /// Objects 0 to 3 are blocks of 64 bytes, object 4 is a variable.
-    fn trace() -> Trace {
-        let heap = |occurrence| ObjectName::Heap {
-            site_key: 1,
-            thread: ThreadId(0),
-            occurrence,
-            size: 64,
-            context: 0,
-            function: String::new(),
-        };
-        let mut objects: Vec<_> = (0..4).map(heap).collect();
-        objects.push(ObjectName::Stack {
-            function: "f".into(),
-            variable: "v".into(),
-            context: 0,
-            thread: ThreadId(0),
-            occurrence: 0,
-        });
-        let types = ["a::List", "a::Deep", "a::Handle", "a::Table"];
-        Trace {
-            objects,
-            types: types.map(str::to_owned).to_vec(),
-            ..Trace::default()
-        }
-    }
-
-    fn at(object: u32, offset: u64) -> Location {
-        Location {
-            object: ObjectId(object),
-            offset,
-        }
-    }
-
-    /// What is at the places of a block of 64 bytes, as `set@object` and how it is reached.
-    fn check(typed: &[(Location, u32)], pointers: &[(Location, Location)], expected: &str) {
-        let (trace, map): (Trace, ProgramMap) = (trace(), map(TYPES, ""));
-        let mut instances = Instances::new(&trace, &map);
-        for (location, index) in typed {
-            instances.add(*location, TypeIndex(*index));
-        }
-        for (from, to) in pointers {
-            instances.point(*from, *to);
-        }
-        instances.join_all();
-        instances.join_variable(ObjectId(4));
-        let mut found = Vec::new();
-        instances.places_at(at(3, 0), 24, |id| {
-            let place = instances.place(id);
-            let set = instances.of(place.set);
-            let instance = set.location.expect("an instance");
-            let behind = instances.behind(place.location, place.set);
-            let reached = behind.map_or_else(String::new, |behind| {
-                format!(" {}{:?}{}", behind.holder, behind.elements, behind.inside)
-            });
-            found.push(format!("{}@{}{reached}", set.name, instance.object.0));
-        });
-        assert_eq!(found.join(", "), expected);
-    }
-
-    #[test]
-    fn a_buffer_belongs_to_the_instance_that_holds_it() {
-        let items = "a::List@0 0[0]0, a::List@0 0[1]0, a::List@0 0[2]0";
-        check(&[(at(0, 0), 0)], &[(at(0, 8), at(3, 0))], items);
-        // What is no owner's pointer joins nothing, and neither does one into the middle.
-        check(&[(at(0, 0), 0)], &[(at(0, 24), at(3, 0))], "");
-        check(&[(at(0, 0), 0)], &[(at(0, 8), at(3, 8))], "");
-    }
-
-    #[test]
-    fn what_a_block_owns_belongs_to_its_owner() {
-        check(
-            &[(at(0, 0), 1)],
-            &[(at(0, 8), at(1, 0)), (at(1, 32), at(3, 0))],
-            "a::Deep@0 0[1, 0]0, a::Deep@0 0[1, 1]0, a::Deep@0 0[1, 2]0",
-        );
-    }
-
-    #[test]
-    fn a_block_that_two_have_held_belongs_to_neither() {
-        let lists = [(at(0, 0), 0), (at(1, 0), 0)];
-        let pointers = [(at(0, 8), at(3, 0)), (at(1, 8), at(3, 0))];
-        check(&lists, &pointers, "");
-    }
-
-    #[test]
-    fn what_was_moved_out_of_a_variable_is_where_it_was_moved_to() {
-        let lists = [(at(0, 0), 0), (at(4, 0), 0)];
-        let pointers = [(at(0, 8), at(3, 0)), (at(4, 8), at(3, 0))];
-        let items = "a::List@0 0[0]0, a::List@0 0[1]0, a::List@0 0[2]0";
-        check(&lists, &pointers, items);
-        let [one, other] = pointers;
-        check(&lists, &[other, one], items);
-    }
-
-    #[test]
-    fn what_handles_share_is_a_set_of_its_own() {
-        let handles = [(at(0, 0), 2), (at(4, 0), 2)];
-        let pointers = [(at(0, 0), at(3, 0)), (at(4, 0), at(3, 0))];
-        check(&handles, &pointers, "a::Handle@3 0[]16");
-        check(&handles[..1], &pointers[..1], "a::Handle@0 0[]16");
-    }
-
-    #[test]
-    fn tables_have_their_elements_below_what_they_point_to() {
-        check(
-            &[(at(0, 0), 3)],
-            &[(at(0, 0), at(3, 16))],
-            "a::Table@0 0[]0, a::Table@0 0[]8",
-        );
-    }
-}
+#[path = "owned_tests.rs"]
+mod tests;

@@ -2,7 +2,7 @@
 //! whoever holds the owner.
 
 use super::{Layout, Layouts, MAX_ELEMENTS, Owner, Taker};
-use crate::pointees::{Pointee, size_of};
+use crate::pointees::{Pointee, size_of, size_of_c};
 use std::rc::Rc;
 
 /// Elements of a block that is joined to its owner: each is a place.
@@ -16,8 +16,10 @@ pub const OUTSIDE: u32 = 0;
 pub struct Block {
     /// What is in it; its first owner is whoever holds it.
     pub layout: Rc<Layout>,
-    /// Whether something in it belongs to whoever holds it.
-    pub is_joined: bool,
+    /// Whether it is one of many nodes, of which none has a place of its own.
+    pub is_node: bool,
+    /// Whether it belongs to who points to it only if nobody else does.
+    pub is_pointed: bool,
     /// Where its elements begin, how many bytes they have, and how many there are.
     pub element: (u64, u64, u64),
 }
@@ -36,14 +38,24 @@ impl Layouts<'_> {
     }
 
     fn new_block(&self, pointee: &Pointee, size: u64, at: u64) -> Option<Block> {
-        let (Pointee::Value(name)
-        | Pointee::Shared(name)
-        | Pointee::Elements(name)
-        | Pointee::Buckets(name)) = pointee;
-        let stride = size_of(self.map, name).filter(|stride| *stride > 0)?;
+        let (name, stride) = match pointee {
+            Pointee::Node(names) => {
+                let mut sizes = names.iter().map(|name| (name, size_of(self.map, name)));
+                let (name, _) = sizes.find(|(_, of_node)| *of_node == Some(size))?;
+                (name, Some(size))
+            }
+            Pointee::Pointed(name) => (name, size_of_c(self.map, name)),
+            Pointee::Value(name)
+            | Pointee::Shared(name)
+            | Pointee::Elements(name)
+            | Pointee::Buckets(name) => (name, size_of(self.map, name)),
+        };
+        let stride = stride.filter(|stride| *stride > 0)?;
         let (begins, count) = match pointee {
-            Pointee::Value(_) | Pointee::Shared(_) if at == 0 => (0, 1),
+            Pointee::Value(_) | Pointee::Shared(_) | Pointee::Node(_) if at == 0 => (0, 1),
             Pointee::Elements(_) if at == 0 => (0, size / stride),
+            // A larger block may be another structure, which has this one at its beginning.
+            Pointee::Pointed(_) if at == 0 && size.is_multiple_of(stride) => (0, size / stride),
             Pointee::Buckets(_) => (at % stride, at / stride),
             _ => return None,
         };
@@ -71,7 +83,8 @@ impl Layouts<'_> {
         }
         let layout = elements(count);
         Some(Block {
-            is_joined: layout.leaves.iter().any(|leaf| leaf.owner == OUTSIDE),
+            is_node: matches!(pointee, Pointee::Node(_)),
+            is_pointed: matches!(pointee, Pointee::Pointed(_)),
             element: (begins, stride, count),
             layout: Rc::new(layout),
         })

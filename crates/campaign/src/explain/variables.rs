@@ -52,7 +52,12 @@ struct Information {
     code: Vec<(Range<u64>, usize)>,
     /// By unit, once they were asked for.
     types: RefCell<HashMap<usize, Rc<TypeNames>>>,
+    /// By unit, once they were asked for: where in the code functions are, and in the unit.
+    functions: RefCell<HashMap<usize, Rc<[Function]>>>,
 }
+
+/// Code of a function, and its entry.
+type Function = (Range<u64>, UnitOffset);
 
 impl Variables {
     pub fn new(executable: &Path) -> Self {
@@ -132,6 +137,7 @@ impl Information {
             units,
             code,
             types: RefCell::default(),
+            functions: RefCell::default(),
         })
     }
 
@@ -142,32 +148,27 @@ impl Information {
         let Some((_, unit)) = self.code.iter().find(here) else {
             return Ok(found);
         };
+        let functions = self.functions(*unit)?;
+        let here = |(range, _): &&Function| range.contains(&code);
+        let Some((_, function)) = functions.iter().find(here) else {
+            return Ok(found);
+        };
         let types = self.types(*unit)?;
         let unit = &self.units[*unit];
-        let mut entries = unit.entries();
-        // Depth in the tree, that of the function, and the scopes around the entry.
-        let (mut depth, mut function): (isize, Option<isize>) = (0, None);
+        if !counts_from_frame_pointer(unit, &unit.entry(*function)?)? {
+            return Ok(found);
+        }
+        let mut entries = unit.entries_at_offset(*function)?;
+        entries.next_dfs()?;
+        // Depth in the function, and the scopes around the entry.
+        let mut depth: isize = 0;
         let mut scopes: Vec<(isize, Vec<Range<u64>>)> = Vec::new();
         while let Some((step, entry)) = entries.next_dfs()? {
             depth += step;
-            if function.is_some_and(|function| depth <= function) {
+            if depth <= 0 {
                 break;
             }
-            let Some(function) = function else {
-                if entry.tag() == gimli::DW_TAG_subprogram
-                    && self
-                        .ranges(unit, entry)?
-                        .iter()
-                        .any(|range| range.contains(&code))
-                {
-                    if !counts_from_frame_pointer(unit, entry)? {
-                        break;
-                    }
-                    function = Some(depth);
-                }
-                continue;
-            };
-            scopes.retain(|(around, _)| *around < depth && *around > function);
+            scopes.retain(|(around, _)| *around < depth);
             match entry.tag() {
                 gimli::DW_TAG_lexical_block | gimli::DW_TAG_inlined_subroutine => {
                     scopes.push((depth, self.ranges(unit, entry)?));
@@ -180,6 +181,26 @@ impl Information {
                 _ => {}
             }
         }
+        Ok(found)
+    }
+
+    /// The functions of a unit, in the order of its entries.
+    fn functions(&self, index: usize) -> gimli::Result<Rc<[Function]>> {
+        if let Some(known) = self.functions.borrow().get(&index) {
+            return Ok(Rc::clone(known));
+        }
+        let unit = &self.units[index];
+        let mut found = Vec::new();
+        let mut entries = unit.entries();
+        while let Some((_, entry)) = entries.next_dfs()? {
+            if entry.tag() == gimli::DW_TAG_subprogram {
+                let ranges = self.ranges(unit, entry)?.into_iter();
+                found.extend(ranges.map(|range| (range, entry.offset())));
+            }
+        }
+        let found: Rc<[Function]> = found.into();
+        let mut functions = self.functions.borrow_mut();
+        functions.insert(index, Rc::clone(&found));
         Ok(found)
     }
 

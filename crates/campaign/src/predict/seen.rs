@@ -131,6 +131,7 @@ pub(crate) fn conclude(
         engine,
         predicted: hunt.predicted as u64,
         real: hunt.real as u64,
+        is_complete: course.is_searched,
         tries: *tries,
         hits: *hits,
         executions: course.tally.explored,
