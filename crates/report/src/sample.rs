@@ -75,6 +75,7 @@ pub(crate) fn events() -> Vec<Event> {
                 not_run: 1,
                 seconds: 1.23456,
                 interrupted: false,
+                is_weak: false,
             },
             findings: 1,
             ignored: 1,
