@@ -64,6 +64,8 @@ pub struct TrialMessage {
     pub tests: u64,
     /// Seconds until then, or all.
     pub seconds: f64,
+    /// Seconds before, in which methods were looked at.
+    pub calibrating: f64,
     /// Executions, those of single orders left out.
     pub executions: u64,
     /// Pairs of methods.

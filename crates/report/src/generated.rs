@@ -98,6 +98,8 @@ pub struct Trial {
     pub tests: u64,
     /// Seconds until then, or all.
     pub seconds: f64,
+    /// Seconds before, in which methods were looked at.
+    pub calibrating: f64,
     /// Executions.
     pub executions: u64,
     /// Pairs of methods.

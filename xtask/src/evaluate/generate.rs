@@ -38,6 +38,9 @@ const MODES: [Mode; 2] = [
 ];
 /// Seconds after which a search is given up.
 const SECONDS: u64 = 20;
+/// Seed of the first search. Changes are tried out with smaller ones, so that what is measured was not
+/// chosen by what is measured.
+const FIRST_SEED: u64 = 1000;
 /// Types whose coverage over time is measured.
 const LARGE: [&str; 3] = ["XYPlot", "PerUserPoolDataSource", "StringBuffer"];
 
@@ -90,46 +93,66 @@ pub fn generate(generate: &Generate) -> Result<()> {
     if chosen.is_empty() {
         bail!("no subject of subjects/generate.toml has one of these names");
     }
+    if generate.again {
+        for subject in &chosen {
+            results::write(&subject.name, &results::Kept::default())?;
+        }
+    }
+    // What is compared first, of all subjects, and then what users get.
+    for mode in MODES {
+        for subject in &chosen {
+            search(&tool, &directory, subject, mode, generate)
+                .with_context(|| subject.name.clone())?;
+        }
+    }
     for subject in &chosen {
-        evaluate(&tool, &directory, subject, generate).with_context(|| subject.name.clone())?;
+        look(&tool, &directory, subject, generate).with_context(|| subject.name.clone())?;
     }
     page::write()
 }
 
-/// Measures the cells of one subject that are missing.
-fn evaluate(tool: &Path, directory: &Path, subject: &Subject, generate: &Generate) -> Result<()> {
+/// Measures the cells of one subject and mode that are missing.
+fn search(
+    tool: &Path,
+    directory: &Path,
+    subject: &Subject,
+    mode: Mode,
+    generate: &Generate,
+) -> Result<()> {
     let name = &subject.name;
-    let mut kept = match generate.again {
-        true => results::Kept::default(),
-        false => results::read(name)?,
-    };
+    let mut kept = results::read(name)?;
     kept.date = shell::today()?;
     kept.machine = super::cell::machine();
-    for mode in MODES {
-        for guidance in GUIDANCES {
-            let title = title(guidance, mode);
-            let known = kept.runs.entry(title.clone()).or_default();
-            let first = known.len() as u64;
-            if first >= generate.seeds {
-                continue;
-            }
-            let plan = run::Plan {
-                type_name: subject.buggy(),
-                guidance,
-                mode,
-                first,
-                count: generate.seeds - first,
-                seconds: generate.time.unwrap_or(SECONDS),
-            };
-            let trials = run::trials(tool, directory, &plan)?;
-            known.extend(trials.into_iter().map(|trial| {
-                kept.pairs = trial.pairs;
-                results::Run::new(subject, trial)
-            }));
-            println!("{name} {title}: {}", results::words(known));
-            results::write(name, &kept)?;
+    for guidance in GUIDANCES {
+        let title = title(guidance, mode);
+        let known = kept.runs.entry(title.clone()).or_default();
+        let done = known.len() as u64;
+        if done >= generate.seeds {
+            continue;
         }
+        let plan = run::Plan {
+            type_name: subject.buggy(),
+            guidance,
+            mode,
+            first: FIRST_SEED + done,
+            count: generate.seeds - done,
+            seconds: generate.time.unwrap_or(SECONDS),
+        };
+        let trials = run::trials(tool, directory, &plan)?;
+        known.extend(trials.into_iter().map(|trial| {
+            kept.pairs = trial.pairs;
+            results::Run::new(subject, trial)
+        }));
+        println!("{name} {title}: {}", results::words(known));
+        results::write(name, &kept)?;
     }
+    Ok(())
+}
+
+/// Looks at what is not compared: coverage over time, and what usual runs report.
+fn look(tool: &Path, directory: &Path, subject: &Subject, generate: &Generate) -> Result<()> {
+    let name = &subject.name;
+    let mut kept = results::read(name)?;
     if LARGE.contains(&name.as_str()) {
         coverage(tool, directory, subject, generate, &mut kept)?;
     }
@@ -155,16 +178,16 @@ fn coverage(
 ) -> Result<()> {
     for guidance in GUIDANCES {
         let known = kept.coverage.entry(guidance.to_owned()).or_default();
-        let first = known.len() as u64;
-        if first >= generate.seeds {
+        let done = known.len() as u64;
+        if done >= generate.seeds {
             continue;
         }
         let plan = run::Plan {
             type_name: subject.twin(),
             guidance,
             mode: MODES[0],
-            first,
-            count: generate.seeds - first,
+            first: FIRST_SEED + done,
+            count: generate.seeds - done,
             seconds: plots::SECONDS,
         };
         let trials = run::trials(tool, directory, &plan)?;

@@ -325,6 +325,16 @@ fn generate(
         time: options.time + LAST,
         ..options.clone()
     };
+    if let Some(count) = command.trials {
+        let trials = trials::Trials {
+            target,
+            program: &program,
+            settings: &settings,
+            options: &patient,
+            time: options.time,
+        };
+        return trials.run(session, count);
+    }
     let stop = session.stop.clone();
     let broken = |error: RunnerError| Failure::new(Exit::ProgramBroken, error);
     let excluded = campaign::with_runner(target, &patient, stop.as_atomic(), |runner| {
@@ -338,16 +348,6 @@ fn generate(
     if program.methods.is_empty() {
         let sentence = "no method is left that a test could call";
         return Err(Failure::new(Exit::NothingToTest, sentence));
-    }
-    if let Some(count) = command.trials {
-        let trials = trials::Trials {
-            target,
-            program: &program,
-            settings: &settings,
-            options: &patient,
-            time: options.time,
-        };
-        return trials.run(session, count);
     }
     let mut search = Search::new(&program, &settings);
     let printer = Printer {

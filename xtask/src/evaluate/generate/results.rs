@@ -15,7 +15,7 @@ use crate::messages::TrialMessage;
 pub struct Kept {
     /// |P|.
     pub pairs: usize,
-    /// By guidance and mode, one run per seed, from 0.
+    /// By guidance and mode, one run per seed.
     pub runs: BTreeMap<String, Vec<Run>>,
     /// Seconds, and pairs covered until then; by guidance, one run per seed.
     #[serde(default)]
@@ -39,6 +39,9 @@ pub struct Run {
     pub tests: u64,
     /// Seconds until then, or all.
     pub seconds: f64,
+    /// Seconds before.
+    #[serde(default)]
+    pub calibrating: f64,
     pub generating: f64,
     pub running: f64,
     pub counting: f64,
@@ -53,6 +56,7 @@ impl Run {
             text: trial.text,
             tests: trial.tests,
             seconds: trial.seconds,
+            calibrating: trial.calibrating,
             generating: trial.generating,
             running: trial.running,
             counting: trial.counting,

@@ -1,10 +1,12 @@
-//! Searches that are only measured, for evaluations: each begins anew with a seed of its own and
-//! ends with what it finds first. Nothing is written down or reported.
+//! Searches that are only measured, for evaluations: each begins anew with a seed of its own, by which
+//! methods are looked at before it too, and ends with what it finds first. Nothing is written down or
+//! reported.
 
 use std::time::{Duration, Instant};
 
 use raddle_abi::finding::Kind;
 use raddle_campaign::{self as campaign, Options, Target};
+use raddle_generate::calibrate::calibrate;
 use raddle_generate::program::Program;
 use raddle_generate::search::{Search, Settings, Violation, shrink_violation};
 use raddle_report::{Event, Trial};
@@ -17,7 +19,7 @@ use crate::session::Session;
 pub(super) struct Trials<'a> {
     /// The program.
     pub target: &'a Target,
-    /// What it can do.
+    /// What it can do, not looked at yet.
     pub program: &'a Program,
     /// How; the seed is that of the first search.
     pub settings: &'a Settings,
@@ -58,7 +60,14 @@ impl Trials<'_> {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Trial, RunnerError> {
         let start = Instant::now();
-        let mut search = Search::new(self.program, settings);
+        let mut program = self.program.clone();
+        calibrate(&mut program, runner, settings.seed)?;
+        let calibrating = start.elapsed();
+        let settings = &Settings {
+            deadline: settings.deadline + calibrating,
+            ..settings.clone()
+        };
+        let mut search = Search::new(&program, settings);
         let found = loop {
             let before = search.go_on(runner, is_stopped)?;
             let mut new = search.report.violations[before..].iter();
@@ -66,14 +75,14 @@ impl Trials<'_> {
             let Some(violation) = violation else {
                 break None;
             };
-            if self.is_certain(settings, violation, runner)? {
+            if is_certain(&program, settings, violation, runner)? {
                 break Some(violation.clone());
             }
         };
         let report = &search.report;
         let seconds = match &found {
             Some(violation) => violation.time,
-            None => start.elapsed(),
+            None => start.elapsed() - calibrating,
         };
         Ok(Trial {
             seed: settings.seed,
@@ -83,24 +92,25 @@ impl Trials<'_> {
                 .map_or(report.tally.tests, |found| found.tests),
             text: found.map_or_else(String::new, |found| found.failure.text),
             seconds: seconds.as_secs_f64(),
+            calibrating: calibrating.as_secs_f64(),
             executions: report.tally.executions,
             pairs: report.tally.pairs,
             spent: super::spent(&report.spent),
             over_time: report.over_time.clone(),
         })
     }
+}
 
-    /// Whether it would be reported, as far as that can be said without a test that is written down.
-    fn is_certain(
-        &self,
-        settings: &Settings,
-        violation: &Violation,
-        runner: &mut dyn Runner,
-    ) -> Result<bool, RunnerError> {
-        if violation.failure.is_certain {
-            return Ok(true);
-        }
-        let shrunk = shrink_violation(self.program, settings, violation, runner)?;
-        Ok(shrunk.failure.is_certain)
+/// Whether it would be reported, as far as that can be said without a test that is written down.
+fn is_certain(
+    program: &Program,
+    settings: &Settings,
+    violation: &Violation,
+    runner: &mut dyn Runner,
+) -> Result<bool, RunnerError> {
+    if violation.failure.is_certain {
+        return Ok(true);
     }
+    let shrunk = shrink_violation(program, settings, violation, runner)?;
+    Ok(shrunk.failure.is_certain)
 }
