@@ -127,6 +127,7 @@ enum Line<'a> {
         not_run: usize,
         interrupted: bool,
         cut: u64,
+        memory_model: &'static str,
     },
 }
 
@@ -345,6 +346,10 @@ impl<'a> Line<'a> {
             not_run: summary.totals.not_run,
             interrupted: summary.totals.interrupted,
             cut: summary.totals.cut,
+            memory_model: match summary.totals.is_weak {
+                true => "weak",
+                false => "sc",
+            },
         }
     }
 }
