@@ -1,8 +1,6 @@
-//! What can be called on an object: methods whose receiver it can be ([`receivers`]), those of traits
+//! What can be called on an object: methods whose receiver it can be (`receivers`), those of traits
 //! that the type or a reference to it has, those of what it dereferences to, and methods of the
 //! handles that they return.
-//!
-//! [`receivers`]: crate::receivers
 
 use crate::arguments::{Maker, Refusal};
 use crate::handles::on_handle;
