@@ -334,15 +334,22 @@ fn sweep(rows: &[Row]) -> String {
         let _ = write!(text, " `{title}` |");
     }
     let _ = writeln!(text, "\n|{}", "---|".repeat(titles.len() + 1));
-    for (subject, kept) in rows {
-        let _ = write!(text, "| {} |", subject.name);
+    let cell = |of: &[Row], title: &str| {
+        let all = || of.iter().flat_map(|(_, kept)| runs(kept, title));
+        let sum = |of: fn(&Run) -> u64| all().map(of).sum::<u64>();
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let became = share(sum(|run| run.real), sum(|run| run.predicted));
+        let showed = share(sum(|run| run.hits), sum(|run| run.tries));
+        let kinds = of.iter().map(|(_, kept)| violations(kept, title).len());
+        format!(" {} ({became:.2}, {showed:.2}) |", kinds.sum::<usize>())
+    };
+    let each = rows
+        .iter()
+        .map(|row| (row.0.name.as_str(), std::slice::from_ref(row)));
+    for (name, of) in each.chain([("all", rows)]) {
+        let _ = write!(text, "| {name} |");
         for title in &titles {
-            let sum = |of: fn(&Run) -> u64| runs(kept, title).iter().map(of).sum::<u64>();
-            let (real, predicted) = (sum(|run| run.real), sum(|run| run.predicted));
-            let became = real as f64 / predicted.max(1) as f64;
-            let showed = rate(kept, title).unwrap_or(0.0);
-            let count = violations(kept, title).len();
-            let _ = write!(text, " {count} ({became:.2}, {showed:.2}) |");
+            text += &cell(of, title);
         }
         text.push('\n');
     }
