@@ -172,6 +172,14 @@ fn a_function_that_waits_for_others_in_its_middle_lets_them_in() {
 }
 
 #[test]
+fn who_looks_again_has_not_seen_what_it_saw_before() {
+    let fixture = Fixture::special("accounts");
+    let run = fixture.check(&["predict", "--profiles", "20", "polls"], 0);
+    let happened = |line: &Line| matches!(line, Line::Violation(_));
+    assert!(!run.lines.iter().any(happened), "{:?}", notes(&run));
+}
+
+#[test]
 fn exploration_reports_no_violation_that_nothing_follows_from() {
     let fixture = Fixture::special("accounts");
     for test in ["silent", "benign", "atomics", "right", "waits"] {

@@ -51,6 +51,9 @@ pub struct Subject {
 pub struct Predicted {
     /// Seconds that it takes.
     pub seconds: u64,
+    /// Options of the tool, for executions that are long.
+    #[serde(default)]
+    pub options: Vec<String>,
     /// Findings that were looked at and are right, as kind and some words of them.
     #[serde(default)]
     pub explained: Vec<String>,

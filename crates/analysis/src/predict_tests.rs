@@ -262,6 +262,32 @@ fn a_read_modify_write_fills_one_slot_and_a_failed_one_is_a_read() {
 }
 
 #[test]
+fn what_a_load_found_that_is_repeated_is_of_no_use() {
+    let polls = |between: &str| {
+        format!(
+            "enter thread 1 site 1
+             access thread 1 kind atomic-load size 8 site 4
+             {between}
+             access thread 1 kind atomic-load size 8 site 4
+             leave thread 1 site 1
+             enter thread 2 site 2
+             access thread 2 kind read offset 8 size 8
+             access thread 2 kind atomic-store size 8
+             leave thread 2 site 2"
+        )
+    };
+    let read = "access thread 1 kind read offset 8 size 8";
+    check(&polls(read), &[]);
+    let twice = "2: R2 W8' R4 atomic".to_owned();
+    // It goes by what it found.
+    let write = "access thread 1 kind write offset 8 size 8";
+    assert!(lines(&polls(write)).contains(&twice));
+    // It looks at two places in the source.
+    let apart = polls(read).replacen("site 4", "site 5", 1);
+    assert_eq!(lines(&apart), [twice]);
+}
+
+#[test]
 fn a_wide_access_is_one_access_to_several_places() {
     let wide = |kind: &str| {
         format!(

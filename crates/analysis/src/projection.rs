@@ -7,7 +7,8 @@
 //! A unit is cut where its thread waits, and where it looks at a condition variable to do so.
 //! What is left out besides: accesses to a block that the same unit has allocated, which nobody
 //! else knows yet; in a loop around a compare-exchange, what the unit read before it failed, and what
-//! the failed one itself read if it is tried again; in a loop around a wait, what it read to find that
+//! the failed one itself read if it is tried again; in a loop around an atomic load, what it found before it
+//! is repeated, unless the unit has written in between; in a loop around a wait, what it read to find that
 //! it has to wait. It looks again afterwards.
 
 use crate::declared::{Declarations, Declared};
@@ -24,6 +25,8 @@ use std::rc::Rc;
 
 /// Accesses of one unit to one set that are kept while it is open.
 const MAX_OPEN: usize = 2048;
+/// Accesses of one unit to one set between two loads of a loop that polls, at most.
+const MAX_POLL: usize = 64;
 /// Accesses of one kind, at one site, to one place, of which the first and last are kept.
 const FIRST_AND_LAST: usize = 4;
 /// Accesses of one unit to one set that are kept in the end.
@@ -340,6 +343,7 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
                 touches.retain(|touch| touch.place != place || touch.manner != Manner::Read);
             }
             Access::AtomicRmw => touches.retain(|touch| touch.place != place || !touch.is_failed),
+            Access::AtomicLoad => forget_poll(touches, (event.site, context, place)),
             _ => {}
         }
         touches.push(Touch {
@@ -378,6 +382,19 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
             locks: self.locks,
             shortened,
         }
+    }
+}
+
+/// Leaves out what an atomic load found that is now repeated, if nothing was written in between: it looks
+/// whether it has to wait, or try again.
+fn forget_poll(touches: &mut Vec<Touch>, load: (Option<SiteIndex>, u64, PlaceId)) {
+    let recent = touches.iter().enumerate().rev().take(MAX_POLL);
+    let mut reads = recent.take_while(|(_, touch)| touch.manner == Manner::Read);
+    let before = reads.find(|(_, touch)| {
+        touch.atomic && !touch.is_failed && (touch.site, touch.context, touch.place) == load
+    });
+    if let Some((index, _)) = before {
+        touches.remove(index);
     }
 }
 

@@ -130,6 +130,15 @@ fn a_unit_that_waits_reads_once_and_an_update_leaves_what_the_next_access_sees()
 }
 
 #[test]
+fn what_the_end_of_a_recording_cuts_off_is_not_held_against_it() {
+    let torn = "1( 1Rx=1 2( 2Wx=2 2Wy=2 2) 1Ry=2";
+    let serial = [COPY_FIRST, DOUBLE_FIRST];
+    assert_eq!(severity(torn, &serial), Severity::Waits(0));
+    let whole = format!("{torn} 1)");
+    assert_eq!(severity(&whole, &serial), Severity::Unserializable);
+}
+
+#[test]
 fn a_function_that_waits_when_it_comes_first_lets_the_other_one_in() {
     // Both give their part of x away, and the first one waits until nobody has one.
     let last = "1( 1Rx=2 1Wx=1 2( 2Rx=1 2Wx=0 2) 1Rx=0 1)";

@@ -36,7 +36,7 @@ pub struct Ended<W> {
     pub work: W,
     /// The locks that its thread acquired during it.
     pub acquired: Vec<Held>,
-    /// Whether it ended because its thread waits, and not with its function.
+    /// Whether it ended because its thread waits, or with the trace, and not with its function.
     pub is_cut: bool,
 }
 
@@ -171,11 +171,11 @@ impl<W> Units<W> {
         self.stack(thread).context
     }
 
-    /// The trace is over.
+    /// The trace is over: what is open would have gone on, or its program has ended.
     pub fn finish(mut self, mut ended: impl FnMut(Ended<W>)) {
         for stack in &mut self.threads {
             for open in &mut stack.open {
-                end(open, &stack.acquired, false, &mut ended);
+                end(open, &stack.acquired, true, &mut ended);
             }
         }
     }

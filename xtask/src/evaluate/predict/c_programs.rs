@@ -11,7 +11,7 @@ use super::published::{EVALUATION, Figures, TRIES, predict_json};
 use crate::evaluate::build::{self, Program};
 use crate::evaluate::kept;
 use crate::evaluate::manifest::{self, Language};
-use crate::shell;
+use crate::{repository, shell};
 
 /// The file of results.
 const NAME: &str = "c-programs";
@@ -45,7 +45,9 @@ pub fn measure(tool: &Path, predict: &Predict) -> Result<()> {
             command.args(["--time", &format!("{seconds}s")]);
             command.args(target.arguments);
             let mut figures = Figures::new("", seconds)?;
-            figures.read(&predict_json(&mut command)?)?;
+            // Programs of C name their sources as the compiler was given them.
+            let root = format!("{}/", repository::root().display());
+            figures.read(&predict_json(&mut command)?.replace(&root, ""))?;
             Ok(figures)
         };
         let both = [run(Program::Buggy), run(Program::Twin)];

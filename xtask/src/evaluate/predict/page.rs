@@ -6,8 +6,9 @@ use std::fs;
 
 use anyhow::Result;
 
+use super::growth;
 use super::manifest::{self, Bug, Subject};
-use super::results::{self, Growth, Kept, Run};
+use super::results::{self, Kept, Run};
 use super::{ASSET, ENGINES, OPTIONS, title};
 use crate::plot::{self, Axis, Chart, Series};
 use crate::repository;
@@ -61,13 +62,13 @@ pub fn write() -> Result<()> {
     page += &sweep(&rows);
     page += &twins(&rows);
     if !growth.is_empty() {
-        page += "\n## Long traces\n\n![Processor time against events](predict-growth.svg)\n";
+        page += &growth::section(&growth);
     }
     let book = repository::root().join("book/src");
     fs::write(book.join("predict-results.md"), page)?;
     fs::write(book.join("predict-rates.svg"), rates_plot(&rows))?;
     if !growth.is_empty() {
-        fs::write(book.join("predict-growth.svg"), growth_plot(&growth))?;
+        fs::write(book.join("predict-growth.svg"), growth::plot(&growth))?;
     }
     Ok(())
 }
@@ -333,15 +334,22 @@ fn sweep(rows: &[Row]) -> String {
         let _ = write!(text, " `{title}` |");
     }
     let _ = writeln!(text, "\n|{}", "---|".repeat(titles.len() + 1));
-    for (subject, kept) in rows {
-        let _ = write!(text, "| {} |", subject.name);
+    let cell = |of: &[Row], title: &str| {
+        let all = || of.iter().flat_map(|(_, kept)| runs(kept, title));
+        let sum = |of: fn(&Run) -> u64| all().map(of).sum::<u64>();
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let became = share(sum(|run| run.real), sum(|run| run.predicted));
+        let showed = share(sum(|run| run.hits), sum(|run| run.tries));
+        let kinds = of.iter().map(|(_, kept)| violations(kept, title).len());
+        format!(" {} ({became:.2}, {showed:.2}) |", kinds.sum::<usize>())
+    };
+    let each = rows
+        .iter()
+        .map(|row| (row.0.name.as_str(), std::slice::from_ref(row)));
+    for (name, of) in each.chain([("all", rows)]) {
+        let _ = write!(text, "| {name} |");
         for title in &titles {
-            let sum = |of: fn(&Run) -> u64| runs(kept, title).iter().map(of).sum::<u64>();
-            let (real, predicted) = (sum(|run| run.real), sum(|run| run.predicted));
-            let became = real as f64 / predicted.max(1) as f64;
-            let showed = rate(kept, title).unwrap_or(0.0);
-            let count = violations(kept, title).len();
-            let _ = write!(text, " {count} ({became:.2}, {showed:.2}) |");
+            text += &cell(of, title);
         }
         text.push('\n');
     }
@@ -387,33 +395,6 @@ fn rates_plot(rows: &[Row]) -> String {
             label: "share",
             ticks: &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0],
             is_logarithmic: false,
-        },
-    };
-    plot::draw(&chart, &series)
-}
-
-fn growth_plot(growth: &Growth) -> String {
-    let series: Vec<_> = growth
-        .iter()
-        .map(|(name, points)| Series {
-            name: name.clone(),
-            points: points
-                .iter()
-                .map(|(events, seconds)| (*events as f64 / 1e6, *seconds))
-                .collect(),
-        })
-        .collect();
-    let chart = Chart {
-        title: "of processor time",
-        x: Axis {
-            label: "million events",
-            ticks: &[0.5, 1.0, 2.0, 5.0, 10.0],
-            is_logarithmic: true,
-        },
-        y: Axis {
-            label: "seconds",
-            ticks: &[0.01, 0.1, 1.0, 10.0, 100.0],
-            is_logarithmic: true,
         },
     };
     plot::draw(&chart, &series)

@@ -21,8 +21,11 @@ pub const EVALUATION: &str = "predict-crates";
 /// Directed executions per prediction.
 pub const TRIES: u64 = 20;
 
-/// How the tool says that a recording is not whole.
-const BEGINNING: &str = "only the beginning of an execution";
+/// What the tool says when a recording or an execution is not whole.
+const BEGINNING: [&str; 2] = [
+    "only the beginning of an execution",
+    "executions were ended for their length",
+];
 
 /// What came of one crate.
 #[derive(Deserialize, Serialize)]
@@ -31,6 +34,9 @@ pub struct Figures {
     pub date: String,
     /// Seconds that the run was given.
     pub time: u64,
+    /// Options of the tool.
+    #[serde(default)]
+    pub options: Vec<String>,
     pub summary: SummaryMessage,
     /// Tests in which there was something to interleave, and those that could not be run, by target and name.
     pub tests: BTreeMap<String, Tested>,
@@ -48,7 +54,7 @@ pub struct Tested {
     pub executions: u64,
     /// Whether everything was tried before the time was over.
     pub is_complete: bool,
-    /// Whether a recording holds only the beginning of an execution.
+    /// Whether executions or recordings hold only the beginning of what the test does.
     pub is_beginning: bool,
     /// Kinds of violations that happened.
     pub violations: Vec<String>,
@@ -100,7 +106,8 @@ pub fn measure(tool: &Path, predict: &Predict) -> Result<()> {
             continue;
         }
         let seconds = predict.time.unwrap_or(entry.seconds);
-        let figures = run(tool, &subject, seconds).with_context(|| subject.name.clone())?;
+        let figures =
+            run(tool, &subject, &entry.options, seconds).with_context(|| subject.name.clone())?;
         println!(
             "{}: {} executions, findings: {:?}",
             subject.name, figures.summary.executions, figures.findings
@@ -115,7 +122,7 @@ pub fn measure(tool: &Path, predict: &Predict) -> Result<()> {
 }
 
 /// Runs the tool on one crate.
-fn run(tool: &Path, subject: &Subject, seconds: u64) -> Result<Figures> {
+fn run(tool: &Path, subject: &Subject, options: &[String], seconds: u64) -> Result<Figures> {
     let directory = subjects::download(subject)?;
     let mut command = shell::raddle(tool, &directory, ["predict"]);
     if directory.join("Cargo.lock").is_file() {
@@ -124,7 +131,7 @@ fn run(tool: &Path, subject: &Subject, seconds: u64) -> Result<Figures> {
     command.args(["--message-format", "json", "-j", "1"]);
     command.args(["--tries", &TRIES.to_string()]);
     command.args(["--time", &format!("{seconds}s")]);
-    command.args(&subject.selection);
+    command.args(options).args(&subject.selection);
     if subject.cap_lints {
         command.env("RUSTFLAGS", "--cap-lints allow");
     }
@@ -133,6 +140,7 @@ fn run(tool: &Path, subject: &Subject, seconds: u64) -> Result<Figures> {
     fs::create_dir_all(&log)?;
     fs::write(log.join(format!("{}.json", subject.name)), &stdout)?;
     let mut figures = Figures::new(&subject.version, seconds)?;
+    figures.options = options.to_vec();
     figures.read(&stdout)?;
     Ok(figures)
 }
@@ -146,6 +154,10 @@ pub fn predict_json(command: &mut Command) -> Result<String> {
     }
 }
 
+fn is_beginning(note: &str) -> bool {
+    BEGINNING.iter().any(|words| note.contains(words))
+}
+
 impl Figures {
     /// Of a run that was given so many seconds.
     pub fn new(version: &str, seconds: u64) -> Result<Self> {
@@ -153,6 +165,7 @@ impl Figures {
             version: version.to_owned(),
             date: shell::today()?,
             time: seconds,
+            options: Vec::new(),
             summary: SummaryMessage::default(),
             tests: BTreeMap::new(),
             findings: Vec::new(),
@@ -200,7 +213,7 @@ impl Figures {
                 tested.violations.sort_unstable();
                 tested.violations.dedup();
             }
-            Message::Note { test, target, text } if text.starts_with(BEGINNING) => {
+            Message::Note { test, target, text } if is_beginning(&text) => {
                 self.tested(&target, &test).is_beginning = true;
             }
             Message::Summary(summary) => self.summary = summary,

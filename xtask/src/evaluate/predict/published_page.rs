@@ -47,10 +47,11 @@ what `cargo raddle predict --tries {TRIES}` says about the own tests of publishe
 explained below. Notes are what happened and was found to do no harm (`--verbose`).
 
 \"Gone through\" are tests with threads of which every prediction was tried. Of the others, the time was over before, or they could not be
-run. Where a recording holds only the beginning of an execution, what it says is true of that beginning, and is used like any other:
-directed executions come to the predicted accesses before they get as far.
+run. The tests of many crates do the same thing very many times. Their executions are ended after some thousand steps (`--max-points`, where it
+stands below), or only their beginning fits into a recording. The beginning of an execution is an execution as well, of which the same is
+true; only what a function did that had not come to its end is not judged.
 
-| crate | with threads | gone through | only the beginning recorded | without threads | predicted | became real | findings | notes | executions | seconds |
+| crate | with threads | gone through | of these only their beginning | without threads | predicted | became real | findings | notes | executions | seconds |
 |---|---|---|---|---|---|---|---|---|---|---|
 "
     );
@@ -90,7 +91,7 @@ fn row(subject: &Subject, figures: &Figures) -> String {
         figures.version,
         tests().count(),
         count(|tested| tested.is_complete),
-        count(|tested| tested.is_beginning),
+        count(|tested| tested.is_complete && tested.is_beginning),
         figures.summary.single_threaded,
         figures.sum(|tested| tested.predicted),
         figures.sum(|tested| tested.real),
@@ -104,8 +105,12 @@ fn row(subject: &Subject, figures: &Figures) -> String {
 }
 
 fn section(subject: &Subject, figures: &Figures) -> String {
+    let options = match figures.options.is_empty() {
+        true => String::new(),
+        false => format!(", with `{}`", figures.options.join(" ")),
+    };
     let mut text = format!(
-        "\n## {} {}\n\n{} seconds, on {}.\n",
+        "\n## {} {}\n\n{} seconds{options}, on {}.\n",
         subject.name, figures.version, figures.time, figures.date
     );
     let remark = subject.predict.iter().map(|entry| entry.remark.trim());
@@ -141,7 +146,7 @@ fn line(name: &str, tested: &Tested) -> Option<String> {
         ));
     }
     if tested.is_beginning {
-        words.push("recordings hold only the beginning of its executions".to_owned());
+        words.push("only the beginning of its executions".to_owned());
     }
     match (&tested.why, tested.is_complete) {
         (Some(why), _) => words.push(why.replace('\n', " ")),

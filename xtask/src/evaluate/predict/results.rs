@@ -66,8 +66,8 @@ pub fn write(name: &str, known: &Kept) -> Result<()> {
     kept::write("predict", name, &serde_json::to_string_pretty(known)?)
 }
 
-/// Seconds that prediction takes on traces of so many events, by shape.
-pub type Growth = BTreeMap<String, Vec<(u64, f64)>>;
+/// What prediction takes on traces of so many events, by shape: seconds, and mebibytes at most.
+pub type Growth = BTreeMap<String, Vec<(u64, f64, u64)>>;
 
 /// What was measured last.
 pub fn read_growth() -> Result<Growth> {
