@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use raddle_e2e::{Fixture, TestLine};
+use raddle_e2e::{Fixture, Line, TestLine};
 
 /// So many that whoever learns has learnt something.
 const EXECUTIONS: &str = "300";
@@ -42,6 +42,33 @@ fn how_long_turns_are_makes_no_difference() {
 #[test]
 fn it_makes_none_where_findings_change_what_is_explored_next() {
     check_turns("flag-before-data", 100);
+}
+
+#[test]
+fn predictions_are_tried_in_turns_too() {
+    let fixture = Fixture::special("patterns");
+    let predicted = |options: &[&str]| -> Vec<(String, [u64; 4])> {
+        let tests = [
+            "--",
+            "--exact",
+            "tests::pattern_10",
+            "tests::two_instances_are_two_sets",
+        ];
+        let run = fixture.check(&[&["predict", "-j", "1"], options, &tests].concat(), 100);
+        let lines = run.lines.iter().filter_map(|line| match line {
+            Line::Prediction(line) => {
+                let figures = [line.predicted, line.real, line.tries, line.executions];
+                Some((line.test.clone(), figures))
+            }
+            _ => None,
+        });
+        lines.collect()
+    };
+    let one = predicted(&[]);
+    let mut several = predicted(&["--turn", "1ns"]);
+    assert_ne!(several, one, "who has nothing to try is through first");
+    several.sort();
+    assert_eq!(several, one);
 }
 
 #[test]

@@ -9,9 +9,10 @@
 //! Locks and relaxed happens-before do not know that a thread goes another way when it reads
 //! something else, so much of what is predicted no schedule can show. What the first few tries do not
 //! show, and what atomics order otherwise, is set aside until everything else has been tried, and left
-//! alone if another prediction of the same kind (pattern, set and functions) has become real by then.
+//! alone if another prediction of the same kind (pattern, set and functions) has become real by then. If
+//! several of a kind have, the rest of it is left alone in any case, unless all tries are asked for.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use raddle_analysis::lock_order::Deadlock;
@@ -29,6 +30,10 @@ type Key = (u8, Vec<(u64, u64)>);
 /// What those have in common that users see as one: pattern, name of the set, keys of the functions.
 type Kind = (u8, String, [u64; 2]);
 
+/// Events of recordings that a test may keep from one turn to the next.
+const MOST_KEPT: usize = 500_000;
+/// Violations of one kind that are made to happen and judged; the others of the kind are left alone.
+pub(super) const ENOUGH: u32 = 5;
 /// Tries before a prediction is set aside.
 const FIRST_TRIES: u64 = 10;
 
@@ -40,22 +45,34 @@ pub(super) struct Violations {
     waiting: VecDeque<Candidate>,
     /// Those that are not likely to be possible, and those that did not show in their first tries.
     aside: VecDeque<Candidate>,
-    /// What has become real.
-    real: HashSet<Kind>,
+    /// How often something has become real.
+    real: HashMap<Kind, u32>,
 }
 
 impl Violations {
-    /// The next one to be tried.
-    pub fn next(&mut self) -> Option<Candidate> {
+    /// The next one to be tried; none of a kind of which `enough` have become real.
+    pub fn next(&mut self, enough: u32) -> Option<Candidate> {
         let Self {
             waiting,
             aside,
             real,
             ..
         } = self;
-        let is_open = |candidate: &Candidate| !real.contains(&candidate.kind());
+        let count = |candidate: &Candidate| real.get(&candidate.kind()).copied().unwrap_or(0);
+        let mut first = std::iter::from_fn(|| waiting.pop_front());
         let mut again = std::iter::from_fn(|| aside.pop_front());
-        waiting.pop_front().or_else(|| again.find(is_open))
+        first
+            .find(|candidate| count(candidate) < enough)
+            .or_else(|| again.find(|candidate| count(candidate) == 0))
+    }
+
+    /// Events of all recordings that are kept for what is left.
+    fn recorded_events(&self) -> usize {
+        let all = self.waiting.iter().chain(&self.aside);
+        let traces: HashMap<*const Trace, usize> = all
+            .map(|candidate| (Arc::as_ptr(&candidate.trace), candidate.trace.events.len()))
+            .collect();
+        traces.values().sum()
     }
 
     /// Whether nothing is left to be tried.
@@ -90,12 +107,19 @@ pub(super) fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> 
     while test.course.hunt.profiles < prediction.profiles && !test.allowance.is_over() {
         profile(test, &map, prediction)?;
         test.allowance.explored();
+        test.allowance.ran();
     }
-    while !test.allowance.is_over() {
-        let Some(candidate) = test.course.hunt.violations.next() else {
+    let enough = if prediction.all_tries {
+        u32::MAX
+    } else {
+        ENOUGH
+    };
+    while !is_over(test) {
+        let Some(candidate) = test.course.hunt.violations.next(enough) else {
             break;
         };
         confirm(test, &map, candidate, prediction)?;
+        test.allowance.ran();
     }
     pursuit::pursue_all::<Deadlock>(test, &map, prediction)?;
     let hunt = &test.course.hunt;
@@ -108,6 +132,13 @@ pub(super) fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> 
         }
     }
     test.has_explored()
+}
+
+/// Whether others have their turn now. Who would keep too much until its next one goes on.
+fn is_over(test: &TestRun<'_>) -> bool {
+    let violations = &test.course.hunt.violations;
+    let is_small = || violations.recorded_events() <= MOST_KEPT;
+    test.allowance.is_over() && (test.session.is_over() || is_small())
 }
 
 /// Records an execution and predicts from it.
@@ -194,7 +225,7 @@ pub(super) fn confirm(
             is_real = true;
             let hunt = &mut test.course.hunt;
             hunt.real += 1;
-            hunt.violations.real.insert(candidate.kind());
+            *hunt.violations.real.entry(candidate.kind()).or_default() += 1;
         }
         if !is_told {
             test.sighted(&outcome.findings, &request);

@@ -62,6 +62,7 @@ pub(super) fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> 
             None => test.course.hunt.monitored.tries += 1,
         }
         test.allowance.explored();
+        test.allowance.ran();
     }
     let hunt = &mut test.course.hunt;
     let shown = is_shown.iter().filter(|is_shown| **is_shown).count();

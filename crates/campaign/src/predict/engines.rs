@@ -69,6 +69,9 @@ impl Engine {
     /// Lets the engine work until nothing is left or the time is over.
     pub(crate) fn drive(self, test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> {
         let (start, confirming) = (Instant::now(), test.course.confirming);
+        if test.course.tally.explored > 0 {
+            test.allowance.explored();
+        }
         let ended = (self.drive)(test, prediction);
         let confirming = test.course.confirming.saturating_sub(confirming);
         test.course.hunt.spent += start.elapsed().saturating_sub(confirming);

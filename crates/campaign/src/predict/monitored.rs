@@ -13,6 +13,7 @@ pub(super) fn watch(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()>
             test.course.hunt.monitored.hits += u64::from(!observed.is_empty());
         }
         test.allowance.explored();
+        test.allowance.ran();
     }
     let hunt = &test.course.hunt;
     if hunt.profiles >= prediction.tries {

@@ -85,6 +85,7 @@ pub(super) fn profile<Q: Quarry>(
             take_up::<Q>(test, &Arc::new(trace));
         }
         test.allowance.explored();
+        test.allowance.ran();
     }
     Ok(())
 }
@@ -106,6 +107,7 @@ pub(super) fn pursue_all<Q: Quarry>(
             is_shown |= pursue(test, map, &predicted, way, prediction)?;
         }
         Q::pool(&mut test.course.hunt).shown += usize::from(is_shown);
+        test.allowance.ran();
     }
     Ok(())
 }

@@ -31,6 +31,7 @@ pub(super) fn run(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> {
         test.course.hunt.monitored.tries += executions;
         test.course.tally.explored += executions;
         test.allowance.explored();
+        test.allowance.ran();
         broken += u32::from(outcome.died.is_some());
         if broken == BROKEN {
             break;

@@ -61,7 +61,7 @@ fn predict(test: &mut TestRun<'_>) -> Ended<()> {
         }
     }
     while !test.session.is_over() && test.course.hunt.may_try() {
-        let Some(candidate) = test.course.hunt.violations.next() else {
+        let Some(candidate) = test.course.hunt.violations.next(asset::ENOUGH) else {
             break;
         };
         asset::confirm(test, &map, candidate, prediction)?;
