@@ -4,7 +4,10 @@
 //! afterwards by methods that notice the pair. A method that nobody notices changes nothing.
 //!
 //! What is found is true, but not all that is true is found: it depends on states and arguments
-//! that chance has chosen.
+//! that chance has chosen. What takes something away shows in none of them if nothing is there, so
+//! that what is known to matter to a method makes the states in which it is looked at once more.
+
+use std::collections::BTreeSet;
 
 use raddle_schedule::rng::Rng;
 use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
@@ -22,6 +25,8 @@ const STATES: (usize, usize) = (12, 3);
 const PLANS: usize = 2_000;
 /// Fewer calls than this make a state.
 const PREFIX: u64 = 6;
+/// How often methods are looked at in states that matter to them, and of how many calls these are.
+const CLOSER: (usize, u64) = (2, 4);
 /// Methods that look at the same time: an order has names for 16 threads, and one is needed.
 const LOOKING: usize = 15;
 
@@ -50,42 +55,101 @@ pub fn find(
         }
     }
     for _ in 0..states.clamp(STATES.1, STATES.0) {
-        let prefix = some_calls(program, &changing, rng);
+        let count = rng.below(PREFIX);
+        let state = State::new(program, &changing, count, rng);
         for group in quiet.chunks(LOOKING) {
-            let looking: Vec<Call> = group.iter().map(|one| call(program, *one, rng)).collect();
-            let before = look(program, &prefix, &[], &looking, runner)?;
-            for number in &changing {
-                let changes = [call(program, *number, rng)];
-                let after = look(program, &prefix, &changes, &looking, runner)?;
-                let shown = group.iter().zip(before.iter().zip(&after));
-                let shown = shown
-                    .filter(|(_, (before, after))| before != after && after.is_some())
-                    .map(|(looking, _)| *looking);
-                if let Some(method) = program.methods.get_mut(number) {
-                    method.shown_by.extend(shown);
-                    method.calibration.is_pure &= before == after;
-                }
-            }
+            compare(program, &state, group, &changing, runner, rng)?;
+        }
+    }
+    for _ in 0..CLOSER.0 {
+        for noticed in noticed_together(program, &quiet) {
+            let by: Vec<u16> = noticed.iter().copied().collect();
+            let state = State::new(program, &by, CLOSER.1, rng);
+            let is_theirs = |one: &&u16| by.iter().any(|by| program.affects(*by, **one));
+            let group = quiet.iter().filter(is_theirs).copied();
+            let group: Vec<u16> = group.take(LOOKING).collect();
+            compare(program, &state, &group, &changing, runner, rng)?;
         }
     }
     Ok(())
 }
 
-fn call(program: &Program, operation: u16, rng: &mut Rng) -> Call {
-    let composer = Composer {
+/// Sets of methods that somebody notices, each once.
+fn noticed_together(program: &Program, quiet: &[u16]) -> BTreeSet<BTreeSet<u16>> {
+    let noticed = |one: &u16| {
+        let by = quiet.iter().filter(|by| program.affects(**by, *one));
+        by.copied().collect::<BTreeSet<u16>>()
+    };
+    let sets = quiet.iter().map(noticed);
+    sets.filter(|set| !set.is_empty()).collect()
+}
+
+/// What was called before.
+struct State {
+    /// What many arguments are made of.
+    common: Vec<u8>,
+    prefix: Vec<Call>,
+}
+
+impl State {
+    fn new(program: &Program, operations: &[u16], count: u64, rng: &mut Rng) -> Self {
+        let mut state = Self {
+            common: composer(program).object(rng).1,
+            prefix: Vec::new(),
+        };
+        let prefix = (0..count).filter_map(|_| {
+            let operation = operations.get(rng.below(operations.len() as u64) as usize)?;
+            Some(state.call(program, *operation, rng))
+        });
+        state.prefix = prefix.collect();
+        state
+    }
+
+    /// A call whose arguments are those of others in half of the cases: most methods notice what
+    /// is done with a key only if they are given the same one.
+    fn call(&self, program: &Program, operation: u16, rng: &mut Rng) -> Call {
+        let mut call = composer(program).call(operation, rng);
+        let own = call.bytes.len().checked_sub(self.common.len());
+        if let Some(own) = own.filter(|_| rng.below(2) == 0) {
+            call.bytes[own..].copy_from_slice(&self.common);
+        }
+        call
+    }
+}
+
+const fn composer(program: &Program) -> Composer<'_> {
+    Composer {
         program,
         guidance: Guidance::Random,
         threads: 1,
-    };
-    composer.call(operation, rng)
+    }
 }
 
-fn some_calls(program: &Program, operations: &[u16], rng: &mut Rng) -> Vec<Call> {
-    let one = |rng: &mut Rng| {
-        let operation = operations.get(rng.below(operations.len() as u64) as usize)?;
-        Some(call(program, *operation, rng))
-    };
-    (0..rng.below(PREFIX)).filter_map(|_| one(rng)).collect()
+/// Compares what a group of methods shows in a state with what it shows after each change.
+fn compare(
+    program: &mut Program,
+    state: &State,
+    group: &[u16],
+    changing: &[u16],
+    runner: &mut dyn Runner,
+    rng: &mut Rng,
+) -> Result<(), RunnerError> {
+    let looking = group.iter().map(|one| state.call(program, *one, rng));
+    let looking: Vec<Call> = looking.collect();
+    let before = look(program, &state.prefix, &[], &looking, runner)?;
+    for number in changing {
+        let changes = [state.call(program, *number, rng)];
+        let after = look(program, &state.prefix, &changes, &looking, runner)?;
+        let shown = group.iter().zip(before.iter().zip(&after));
+        let shown = shown
+            .filter(|(_, (before, after))| before != after && after.is_some())
+            .map(|(looking, _)| *looking);
+        if let Some(method) = program.methods.get_mut(number) {
+            method.shown_by.extend(shown);
+            method.calibration.is_pure &= before == after;
+        }
+    }
+    Ok(())
 }
 
 /// What each of the methods that look shows, each on an object of its own.
@@ -198,7 +262,8 @@ pub(crate) mod tests {
                         bytes: text.into_bytes(),
                     });
                 };
-                let after = |is_open: bool, operation: usize| match METHODS[operation] {
+                let name = |operation: usize| *METHODS.get(operation).unwrap_or(&"color");
+                let after = |is_open: bool, operation: usize| match name(operation) {
                     "close" => false,
                     "open" => true,
                     _ => is_open,
@@ -214,7 +279,7 @@ pub(crate) mod tests {
                     let id = prefix.len() + threads[..thread].iter().map(Vec::len).sum::<usize>();
                     mark(kind::CALL, id as u32, String::new());
                     is_open = after(is_open, *operation);
-                    let text = match METHODS[*operation] {
+                    let text = match name(*operation) {
                         "look" => format!("{is_open}"),
                         _ => String::new(),
                     };
@@ -247,5 +312,19 @@ pub(crate) mod tests {
         assert_eq!(names, ["close", "open"]);
         assert!(program.affects(3, 2) && program.affects(0, 2));
         assert!(!program.affects(3, 1));
+    }
+
+    #[test]
+    fn who_takes_something_away_is_seen_among_many_others() {
+        for seed in 0..8 {
+            let mut program = program();
+            let color = program.methods[&1].clone();
+            program
+                .methods
+                .extend((4..60).map(|number| (number, color.clone())));
+            find(&mut program, &mut Door, &mut Rng::new(seed)).unwrap();
+            assert!(program.affects(0, 2), "{seed}");
+            assert_eq!(program.numbers(Method::changes), [0, 3]);
+        }
     }
 }

@@ -16,10 +16,12 @@ use crate::program::{Meeting, Program};
 use crate::select::Guidance;
 use crate::test_case::{Call, TestCase};
 
-/// States that are tried for each pair.
-const STATES: u64 = 4;
+/// Most states that are tried for each pair.
+const STATES: usize = 16;
+/// Meetings after which no more are looked for.
+const ENOUGH: usize = 6;
 /// Plans, over all pairs.
-const PLANS: usize = 2_000;
+const PLANS: usize = 4_000;
 /// Fewest and most calls that make a state. Few leave little behind, and it is large objects that
 /// methods spend time on.
 const PREFIX: (u64, u64) = (3, 5);
@@ -40,23 +42,24 @@ pub fn find(
 ) -> Result<(), RunnerError> {
     let mut pairs = pairs(program);
     let mut plans = PLANS;
-    while !pairs.is_empty() {
-        let pair = pairs.swap_remove(rng.below(pairs.len() as u64) as usize);
-        let noticed = noticed(program, pair);
-        let mut found = Vec::new();
-        for number in 0..STATES {
-            let Some(left) = plans.checked_sub(1) else {
-                break;
-            };
-            plans = left;
-            let count = match number {
-                0 => 0,
-                _ => PREFIX.0 + rng.below(PREFIX.1 - PREFIX.0 + 1),
-            };
-            found.extend(meet(program, pair, &noticed, count, runner, rng)?);
-        }
-        if !found.is_empty() {
-            program.meetings.insert(pair, found);
+    for state in 0..STATES {
+        let count = match state {
+            0 => 0,
+            _ => PREFIX.0 + rng.below(PREFIX.1 - PREFIX.0 + 1),
+        };
+        // Who is left out if there are too many is a matter of chance.
+        let mut waiting = std::mem::take(&mut pairs);
+        while !waiting.is_empty() && plans > 0 {
+            let pair = waiting.swap_remove(rng.below(waiting.len() as u64) as usize);
+            plans -= 1;
+            let found = meet(program, pair, &noticed(program, pair), count, runner, rng)?;
+            let known = program.meetings.get(&pair).map_or(0, Vec::len);
+            if known + found.len() < ENOUGH {
+                pairs.push(pair);
+            }
+            if !found.is_empty() {
+                program.meetings.entry(pair).or_default().extend(found);
+            }
         }
     }
     Ok(())

@@ -14,7 +14,7 @@ use raddle_trace::runner::{Outcome, PlanRequest, Runner, RunnerError};
 use crate::compose::Composer;
 use crate::history::History;
 use crate::judge::{Failure, Judge};
-use crate::pairs::{Coverage, covered};
+use crate::pairs::{Coverage, covered, pair};
 use crate::program::Program;
 use crate::select::{Guidance, Selection};
 use crate::shrink::shrink;
@@ -122,11 +122,14 @@ impl<'a> Search<'a> {
             ..Report::default()
         };
         report.tally.pairs = report.coverage.len();
+        let met = program.meetings.keys();
+        let met = met.map(|(one, other)| pair(usize::from(*one), usize::from(*other)));
+        let selection = Selection::new(settings.guidance, &report.coverage, &met.collect());
         Self {
             program,
             settings,
             report,
-            selection: Selection::new(settings.guidance),
+            selection,
             rng: Rng::new(settings.seed),
             start: Instant::now(),
             known: BTreeSet::new(),

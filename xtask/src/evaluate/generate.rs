@@ -24,7 +24,7 @@ use crate::counts::Counts;
 use crate::{setup, shell};
 
 /// The guidance that users get, and what it is compared with.
-const GUIDANCES: [&str; 3] = ["pairs", "naive", "random"];
+const GUIDANCES: [&str; 4] = ["pairs", "uniform", "naive", "random"];
 /// How schedules are made: as the paper leaves them to the system, and as users get them.
 const MODES: [Mode; 2] = [
     Mode {
