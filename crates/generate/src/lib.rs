@@ -35,6 +35,7 @@ pub mod methods;
 pub mod model;
 pub mod order;
 pub mod pairs;
+mod place;
 mod possible;
 pub mod print;
 pub mod program;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use raddle_abi::control::PlanEnd;
 use raddle_abi::finding::Kind;
 use raddle_abi::mark::End;
-use raddle_abi::plan::oracles;
+use raddle_abi::plan::{Memory, oracles};
 use raddle_schedule::rng::{Rng, mix};
 use raddle_trace::runner::{Outcome, PlanRequest, Runner, RunnerError};
 
@@ -31,6 +31,8 @@ pub struct Settings {
     pub schedules: u64,
     /// The strategy that makes them.
     pub strategy: String,
+    /// What loads may read.
+    pub memory: Memory,
     /// Decides about everything that is left to chance.
     pub seed: u64,
     /// When to stop.
@@ -191,6 +193,7 @@ impl<'a> Search<'a> {
         let begun = Instant::now();
         let judge = Judge {
             program: self.program,
+            memory: self.settings.memory,
         };
         let judgement = judge.judge(&test, &outcome, runner);
         report.spent.judging += begun.elapsed();
@@ -264,7 +267,11 @@ pub fn shrink_violation(
                 return false;
             }
         };
-        let judgement = Judge { program }.judge(test, &outcome, runner);
+        let judge = Judge {
+            program,
+            memory: settings.memory,
+        };
+        let judgement = judge.judge(test, &outcome, runner);
         let found = judgement.failures.into_iter().find(|failure| {
             let is_same_place = failure.kind == Kind::Linearizability
                 || failure.kind == Kind::Deadlock
@@ -311,6 +318,7 @@ pub fn run(
         seed,
         executions: settings.schedules,
         max_points: 20_000,
+        memory: settings.memory,
         oracles: oracles::RACE | oracles::HEAP,
         input: test.encode(&[]),
         marks: true,

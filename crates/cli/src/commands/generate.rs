@@ -315,6 +315,7 @@ fn generate(
         threads: usize::from(command.threads),
         schedules: command.schedules,
         strategy: options.strategy.clone(),
+        memory: options.memory_model,
         seed: options.seed,
         deadline: Instant::now() + options.time,
         most_violations: usize::try_from(most).unwrap_or(usize::MAX),
