@@ -242,6 +242,15 @@ impl Program {
         threads.map(|calls| calls.iter().map(of).sum()).collect()
     }
 
+    /// Whether threads of a test make a call that was seen not to return.
+    pub fn may_block(&self, test: &TestCase) -> bool {
+        let mut called = test.threads.iter().flatten();
+        called.any(|call| {
+            let method = self.methods.get(&call.operation);
+            method.is_some_and(|method| method.calibration.blocks)
+        })
+    }
+
     /// The name of an operation.
     pub fn name(&self, operation: u16) -> &str {
         self.methods

@@ -185,7 +185,10 @@ impl<'a> Search<'a> {
         report.tally.tests += 1;
         let seed = mix(self.settings.seed ^ report.tally.tests);
         let begun = Instant::now();
-        let outcome = run(&test, self.settings, seed, runner)?;
+        let outcome = match self.program.may_block(&test) {
+            true => run_if_it_ends(&test, self.settings, seed, runner)?,
+            false => run(&test, self.settings, seed, runner)?,
+        };
         report.spent.running += begun.elapsed();
         let begun = Instant::now();
         count(&test, &outcome, report, self.start.elapsed());
@@ -217,6 +220,8 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Schedules by which a test that may never end shows that it does.
+const PILOT: u64 = 3;
 /// Schedules under which a smaller test may fail, in those of the search, and the least of them.
 const SHRINKING: (u64, u64) = (4, 200);
 /// Smaller tests that are tried.
@@ -324,6 +329,25 @@ pub fn run(
         marks: true,
         ..PlanRequest::default()
     })
+}
+
+/// The same for a test whose threads may all wait for ever: unless one of a few executions comes to
+/// its end, there are no more. Threads that wait by spinning do so as long as an execution may be.
+fn run_if_it_ends(
+    test: &TestCase,
+    settings: &Settings,
+    seed: u64,
+    runner: &mut dyn Runner,
+) -> Result<Outcome, RunnerError> {
+    let few = Settings {
+        schedules: settings.schedules.min(PILOT),
+        ..settings.clone()
+    };
+    let outcome = run(test, &few, seed, runner)?;
+    match completes(&outcome) && few.schedules < settings.schedules {
+        true => run(test, settings, seed, runner),
+        false => Ok(outcome),
+    }
 }
 
 /// Whether some execution came to its end.
