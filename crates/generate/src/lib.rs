@@ -9,6 +9,7 @@
 //! [`raddle_trace::runner::Runner`].
 
 pub mod arguments;
+mod bulk;
 pub mod calibrate;
 pub mod companions;
 pub mod compose;
