@@ -210,3 +210,17 @@ fn what_only_shows_in_large_objects_is_found() {
     assert!(source.contains("store.put("), "{source}");
     assert_eq!(run.findings().len(), 1, "{run:#?}");
 }
+
+#[test]
+fn futures_of_private_types_are_driven() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(&["generate", "types::rare::Bell", "--time", "20s"], 100);
+    let tests = generated(&run);
+    assert_eq!(tests.len(), 1, "{tests:?}");
+    let (kind, source) = tests[0];
+    assert_eq!(kind, "linearizability", "{source}");
+    for call in ["bell.ring();", "bell.wave();", "drive(bell.heard())"] {
+        assert!(source.contains(call), "{call}: {source}");
+    }
+    assert_eq!(run.findings().len(), 1, "{run:#?}");
+}

@@ -18,6 +18,7 @@ pub mod constructors;
 pub mod discovery;
 pub mod effects;
 mod free_functions;
+mod futures;
 mod handles;
 pub mod handovers;
 mod hands;

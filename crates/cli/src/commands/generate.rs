@@ -282,6 +282,7 @@ fn show(session: &mut Session, discovery: &Discovery, harness: &Harness<'_>) {
         .operations
         .iter()
         .enumerate()
+        .filter(|(index, _)| !harness.is_superseded(*index) && !harness.is_wrong_guess(*index))
         .map(|(index, operation)| Operation {
             name: operation.name.clone(),
             signature: operation.signature.clone(),
