@@ -6,7 +6,8 @@
 //!
 //! The paper leaves open which calls change the object: most of ours are such that the pair's methods
 //! notice ([`effects`](crate::effects)), and most tests of two methods that have to do with each other
-//! begin where that was seen ([`meetings`](crate::meetings)). A few have large objects (`bulk`).
+//! begin where that was seen ([`meetings`](crate::meetings)). A few have large objects (`bulk`), or
+//! call a third method (`guests`).
 
 use std::collections::BTreeSet;
 
@@ -83,6 +84,7 @@ impl Composer<'_> {
         if let Some(meeting) = meeting {
             Self::introduce(&mut threads, meeting, rng);
         }
+        self.invite(&mut threads, first, tried, rng);
         TestCase {
             prefix: meeting.map_or(before, |meeting| meeting.prefix.clone()),
             constructor: meeting.map_or(constructor, |meeting| meeting.constructor),

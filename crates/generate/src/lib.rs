@@ -19,6 +19,7 @@ pub mod discovery;
 pub mod effects;
 mod free_functions;
 mod futures;
+mod guests;
 mod handles;
 pub mod handovers;
 mod hands;
