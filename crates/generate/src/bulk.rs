@@ -1,9 +1,9 @@
 //! Tests of objects that are large, or were: buffers grow when they are full, and shrink again when little
 //! is left in them, and what threads still have of the old ones must not be used any more.
 //!
-//! One call is made many times before there are threads. One thread then calls a method of the pair about
-//! as often, and a few times what made the object large; the others call the other method. Calls that are
-//! repeated have the same arguments, so that a test says them once.
+//! What puts something in is called many times before there are threads. One thread then calls about as often
+//! the method of the pair that takes something out, and puts a few in again; the others call the other
+//! method. Calls that are repeated have the same arguments, so that a test says them once.
 
 use raddle_schedule::rng::Rng;
 
@@ -13,57 +13,61 @@ use crate::select::Guidance;
 use crate::test_case::{Call, TestCase};
 
 /// One of so many tests of a prepared object has a large one, once its pair was tried.
-const RATE: u64 = 6;
+const RATE: u64 = 3;
 /// How often a call is repeated: once more than there is room for, where room doubles.
-const SIZES: [u64; 4] = [17, 33, 65, 129];
-/// At most so many repetitions are left out by the thread.
+const SIZES: [usize; 3] = [33, 65, 129];
+/// Fewer repetitions than this are left out by the thread.
 const LEFT: u64 = 12;
 /// Most calls that make the object larger again.
 const AGAIN: u64 = 6;
-/// Most calls of the other threads.
+/// Most calls of each other thread.
 const OTHERS: u64 = 2;
 
 impl Composer<'_> {
-    /// A test with a large object, sometimes, if something makes one.
+    /// A test with a large object, sometimes, if the pair can make one smaller.
     pub(crate) fn bulk(&self, pair: Pair, tried: u32, rng: &mut Rng) -> Option<TestCase> {
-        // A thread without a pair has nothing to repeat.
+        // Without a pair there is nothing to repeat.
         if tried < 2 || self.guidance == Guidance::Random || rng.below(RATE) != 0 {
             return None;
         }
-        let growing = self.growing();
-        let grow = *growing.get(rng.below(growing.len().max(1) as u64) as usize)?;
-        let size = SIZES[rng.below(SIZES.len() as u64) as usize];
-        let [one, other] = match rng.below(2) {
-            0 => [pair.0, pair.1],
-            _ => [pair.1, pair.0],
-        }
-        .map(|method| u16::try_from(method).unwrap_or(u16::MAX));
-        let repeated = size - rng.below(LEFT);
-        let again = rng.below(AGAIN + 1);
-        let changing = [repeated, again].map(|count| usize::try_from(count).unwrap_or(0));
-        let changing = [vec![one; changing[0]], vec![grow; changing[1]]].concat();
-        let others = (1..self.threads).map(|_| vec![other; 1 + rng.below(OTHERS) as usize]);
-        let wanted = [changing].into_iter().chain(others).collect();
-        let possible = self.program.possible(wanted, [one, other], rng);
-        let threads: Vec<_> = possible
-            .iter()
-            .map(|calls| self.alike(calls, rng))
-            .collect();
-        let (constructor, bytes) = self.object(rng);
+        let pair = [pair.0, pair.1].map(|method| u16::try_from(method).unwrap_or(u16::MAX));
+        let (growing, shrinking) = (self.operations(true), self.operations(false));
+        let shrinking = shrinking.into_iter().filter(|one| pair.contains(one));
+        let grow = any(&growing, rng)?;
+        let shrink = any(&shrinking.collect::<Vec<_>>(), rng)?;
+        let other = pair.into_iter().find(|one| *one != shrink);
+        let size = any(&SIZES, rng)?;
+        let repeated = size - rng.below(LEFT) as usize;
+        let again = 1 + rng.below(AGAIN) as usize;
+        let calls = [vec![shrink; repeated], vec![grow; again]].concat();
+        let others = (1..self.threads)
+            .map(|_| vec![other.unwrap_or(shrink); 1 + rng.below(OTHERS) as usize]);
+        let wanted = [calls].into_iter().chain(others).collect();
+        let possible = self.program.possible(wanted, pair, rng);
+        let calls = possible.iter().map(|calls| self.alike(calls, rng));
+        let threads: Vec<_> = calls.collect();
+        let (_, bytes) = self.object(rng);
         Some(TestCase {
-            constructor,
+            // The simplest objects need not be those with buffers.
+            constructor: any(&self.program.constructors, rng)?,
             bytes,
-            prefix: self.alike(&vec![grow; size as usize], rng),
+            prefix: self.alike(&vec![grow; size], rng),
             after: self.after(&threads),
             threads,
         })
     }
 
-    /// What may make an object large: whatever is put in is an argument.
-    fn growing(&self) -> Vec<u16> {
+    /// What may make an object larger, or smaller: what is put in is an argument, and nothing can be taken
+    /// out of a new object.
+    fn operations(&self, puts_in: bool) -> Vec<u16> {
         self.program.numbers(|method| {
-            let returns = !method.calibration.blocks && !method.calibration.panics;
-            method.changes() && method.has_arguments && returns && !method.access.is_loose()
+            let calibration = method.calibration;
+            let returns = !calibration.blocks && !calibration.panics;
+            let is_such = match puts_in {
+                true => method.has_arguments && calibration.changes_new,
+                false => !calibration.changes_new,
+            };
+            is_such && method.changes() && returns && !method.access.is_loose()
         })
     }
 
@@ -81,6 +85,10 @@ impl Composer<'_> {
     }
 }
 
+fn any<T: Copy>(of: &[T], rng: &mut Rng) -> Option<T> {
+    of.get(rng.below(of.len().max(1) as u64) as usize).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -88,14 +96,18 @@ mod tests {
     use raddle_schedule::rng::Rng;
 
     use crate::compose::Composer;
-    use crate::program::{Method, Program};
+    use crate::program::{Calibration, Method, Program};
     use crate::select::Guidance;
 
     #[test]
     fn a_large_object_is_made_by_what_takes_arguments_and_emptied_beside_others() {
         let method = |name: &str| Method {
             name: name.to_owned(),
-            has_arguments: name == "push",
+            has_arguments: name != "pop",
+            calibration: Calibration {
+                changes_new: name == "push",
+                ..Calibration::default()
+            },
             ..Method::default()
         };
         let program = Program {
@@ -117,9 +129,9 @@ mod tests {
         let tests: Vec<_> = (0..200)
             .filter_map(|_| composer.bulk((0, 2), 2, &mut rng))
             .collect();
-        assert!((10..80).contains(&tests.len()), "{}", tests.len());
+        assert!((40..100).contains(&tests.len()), "{}", tests.len());
         for test in &tests {
-            assert!(test.prefix.len() > 16);
+            assert!(test.prefix.len() > 32);
             assert!(test.prefix.iter().all(|call| *call == test.prefix[0]));
             assert_eq!(test.prefix[0].operation, 1);
             let first = test.threads[0][0].operation;
@@ -130,11 +142,9 @@ mod tests {
                         .all(|call| call.operation == 2 - first)
             );
             assert!(test.threads[0].len() + 12 > test.prefix.len());
+            assert_eq!(test.threads[0].last().unwrap().operation, 1);
         }
-        let grow_again = tests.iter().filter(|test| {
-            let last = test.threads[0].last();
-            last.is_some_and(|call| call.operation == 1)
-        });
-        assert!(grow_again.count() > tests.len() / 2);
+        // Nothing is smaller after a call of `push`.
+        assert!((0..100).all(|_| composer.bulk((1, 1), 2, &mut rng).is_none()));
     }
 }

@@ -49,8 +49,11 @@ pub fn find(
             method.calibration.is_pure = true;
         }
     }
-    for _ in 0..states.clamp(STATES.1, STATES.0) {
-        let prefix = some_calls(program, &changing, rng);
+    for state in 0..states.clamp(STATES.1, STATES.0) {
+        let prefix = match state {
+            0 => Vec::new(),
+            _ => some_calls(program, &changing, rng),
+        };
         for group in quiet.chunks(LOOKING) {
             let looking: Vec<Call> = group.iter().map(|one| call(program, *one, rng)).collect();
             let before = look(program, &prefix, &[], &looking, runner)?;
@@ -64,6 +67,7 @@ pub fn find(
                 if let Some(method) = program.methods.get_mut(number) {
                     method.shown_by.extend(shown);
                     method.calibration.is_pure &= before == after;
+                    method.calibration.changes_new |= prefix.is_empty() && before != after;
                 }
             }
         }
@@ -247,5 +251,8 @@ pub(crate) mod tests {
         assert_eq!(names, ["close", "open"]);
         assert!(program.affects(3, 2) && program.affects(0, 2));
         assert!(!program.affects(3, 1));
+        // A new door is closed.
+        let new = |number: u16| program.methods[&number].calibration.changes_new;
+        assert!(new(3) && !new(0));
     }
 }

@@ -79,11 +79,12 @@ impl Printer<'_> {
         let notes = notes(operation);
         let is_plain = operation.class == Class::Plain && notes != Notes::Unprintable;
         let is_shown = is_plain || (operation.class == Class::Unit && notes == Notes::Printable);
-        // What may be seen of the middle of others does not matter when they are over.
+        let is_strong = self.program.weakness(call.operation) == Weakness::None;
         let binds = match when {
             Compared::No => false,
-            Compared::Concurrent => self.program.weakness(call.operation) == Weakness::None,
-            Compared::After => true,
+            Compared::Concurrent => is_strong,
+            // Nobody sees what a future has done so far when all others are over.
+            Compared::After => is_strong || operation.is_future,
         };
         is_shown && operation.steps.len() == 1 && binds
     }

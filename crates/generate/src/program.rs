@@ -71,6 +71,8 @@ pub struct Calibration {
     pub panics: bool,
     /// Whether it was called or not made no difference to any method.
     pub is_pure: bool,
+    /// It made a difference on a new object.
+    pub changes_new: bool,
 }
 
 /// One operation of the program.
