@@ -17,7 +17,9 @@ pub(crate) fn proposed(
     first: &Step,
     returned: &Type,
 ) -> Option<Operation> {
-    let is_known = operation.class != Class::Open || library.has(returned, "Future").is_some();
+    // Of most types at least some traits are described.
+    let is_described = !library.implementations(returned).is_empty();
+    let is_known = operation.class != Class::Open || is_described;
     if is_known || operation.is_future {
         return None;
     }
