@@ -267,10 +267,11 @@ impl Judge<'_> {
             let call = test.call(step.call);
             call.is_some_and(|call| self.program.weakness(call.operation) == Weakness::Bulk)
         });
-        // Whoever reads an old value need not have promised anything else.
-        let may_be_old = self.memory == Memory::Weak;
+        // Whoever reads an old value, or does the work of others at some time, need not have promised
+        // anything else.
+        let is_unbound = self.memory == Memory::Weak || self.program.defers_work();
         let weak = self.observation(test, history, Strictness::Weak);
-        if is_bulk || may_be_old || explain(&weak, orders, STEPS) != Explained::No {
+        if is_bulk || is_unbound || explain(&weak, orders, STEPS) != Explained::No {
             notes.push(text);
             return None;
         }
