@@ -122,7 +122,8 @@ impl Printer<'_> {
         };
         let mut text = format!(
             "/// {}.\n#[test]\nfn {}() {{\n",
-            failure.text,
+            // A panic may have several lines.
+            failure.text.replace('\n', "\n/// "),
             self.name(test, failure)
         );
         self.print_objects(test, &mut text);
