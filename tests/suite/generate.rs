@@ -180,3 +180,47 @@ fn methods_that_no_test_survives_are_left_out() {
         .collect();
     assert_eq!(listed, [("leave", false), ("pass", false), ("stay", true)]);
 }
+
+#[test]
+fn old_values_are_read_if_the_user_wants_that() {
+    let fixture = Fixture::special("types");
+    let arguments = ["generate", "types::rare::Crossing", "--time", "20s"];
+    let weak = [&arguments[..], &["--memory-model", "weak"]].concat();
+    let run = fixture.check(&weak, 100);
+    let tests = generated(&run);
+    assert_eq!(tests.len(), 1, "{tests:?}");
+    let (kind, source) = tests[0];
+    assert_eq!(kind, "panic", "{source}");
+    assert_eq!(run.findings().len(), 1, "{run:#?}");
+    assert!(run.findings()[0].confirmed);
+    let arguments = ["generate", "types::rare::Crossing", "--time", "3s"];
+    assert!(generated(&fixture.check(&arguments, 0)).is_empty());
+}
+
+#[test]
+fn what_only_shows_in_large_objects_is_found() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(&["generate", "types::rare::Store", "--time", "60s"], 100);
+    let tests = generated(&run);
+    assert_eq!(tests.len(), 1, "{tests:?}");
+    let (kind, source) = tests[0];
+    assert_eq!(kind, "panic", "{source}");
+    // No more than it takes, and written as a loop.
+    assert!(source.contains("for _ in 0..33 {"), "{source}");
+    assert!(source.contains("store.put("), "{source}");
+    assert_eq!(run.findings().len(), 1, "{run:#?}");
+}
+
+#[test]
+fn futures_of_private_types_are_driven() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(&["generate", "types::rare::Bell", "--time", "20s"], 100);
+    let tests = generated(&run);
+    assert_eq!(tests.len(), 1, "{tests:?}");
+    let (kind, source) = tests[0];
+    assert_eq!(kind, "linearizability", "{source}");
+    for call in ["bell.ring();", "bell.wave();", "drive(bell.heard())"] {
+        assert!(source.contains(call), "{call}: {source}");
+    }
+    assert_eq!(run.findings().len(), 1, "{run:#?}");
+}

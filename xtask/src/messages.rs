@@ -41,6 +41,15 @@ pub enum Message {
         kind: String,
         /// One sentence.
         text: String,
+        /// Time until it was found.
+        seconds: f64,
+    },
+    /// What a search of `generate` came to.
+    Coverage {
+        /// Tests that were run.
+        tests: u64,
+        /// Their executions.
+        executions: u64,
     },
     /// A search that was only measured.
     Trial(Box<TrialMessage>),

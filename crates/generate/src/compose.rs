@@ -6,7 +6,8 @@
 //!
 //! The paper leaves open which calls change the object: most of ours are such that the pair's methods
 //! notice ([`effects`](crate::effects)), and most tests of two methods that have to do with each other
-//! begin where that was seen ([`meetings`](crate::meetings)).
+//! begin where that was seen ([`meetings`](crate::meetings)). A few have large objects (`bulk`), or
+//! call a third method (`guests`).
 
 use std::collections::BTreeSet;
 
@@ -52,11 +53,12 @@ pub struct Composer<'a> {
 impl Composer<'_> {
     /// The two tests of a pair that was selected so many times.
     pub fn tests(&self, pair: Pair, tried: u32, rng: &mut Rng) -> [TestCase; 2] {
-        let changed = 1 + rng.below(PREFIX);
-        [
-            self.test(pair, tried, 0, rng),
-            self.test(pair, tried, changed, rng),
-        ]
+        let plain = self.test(pair, tried, 0, rng);
+        let prepared = self.bulk(pair, tried, rng).unwrap_or_else(|| {
+            let changed = 1 + rng.below(PREFIX);
+            self.test(pair, tried, changed, rng)
+        });
+        [plain, prepared]
     }
 
     fn test(&self, pair: Pair, tried: u32, prefix: u64, rng: &mut Rng) -> TestCase {
@@ -85,6 +87,7 @@ impl Composer<'_> {
         if let Some(meeting) = meeting {
             Self::introduce(&mut threads, meeting, turned, rng);
         }
+        self.invite(&mut threads, first, tried, rng);
         TestCase {
             prefix: meeting.map_or(before, |meeting| meeting.prefix.clone()),
             constructor: meeting.map_or(constructor, |meeting| meeting.constructor),
@@ -170,7 +173,7 @@ impl Composer<'_> {
     }
 
     /// Calls that show what the object has become.
-    fn after(&self, threads: &[Vec<Call>]) -> Vec<Call> {
+    pub(crate) fn after(&self, threads: &[Vec<Call>]) -> Vec<Call> {
         let program = self.program;
         let called = || threads.iter().flatten();
         let changes = |call: &&Call| {

@@ -54,8 +54,11 @@ pub fn find(
             method.calibration.is_pure = true;
         }
     }
-    for _ in 0..states.clamp(STATES.1, STATES.0) {
-        let count = rng.below(PREFIX);
+    for number in 0..states.clamp(STATES.1, STATES.0) {
+        let count = match number {
+            0 => 0,
+            _ => rng.below(PREFIX),
+        };
         let state = State::new(program, &changing, count, rng);
         for group in quiet.chunks(LOOKING) {
             compare(program, &state, group, &changing, runner, rng)?;
@@ -147,6 +150,7 @@ fn compare(
         if let Some(method) = program.methods.get_mut(number) {
             method.shown_by.extend(shown);
             method.calibration.is_pure &= before == after;
+            method.calibration.changes_new |= state.prefix.is_empty() && before != after;
         }
     }
     Ok(())
@@ -312,6 +316,9 @@ pub(crate) mod tests {
         assert_eq!(names, ["close", "open"]);
         assert!(program.affects(3, 2) && program.affects(0, 2));
         assert!(!program.affects(3, 1));
+        // A new door is closed.
+        let new = |number: u16| program.methods[&number].calibration.changes_new;
+        assert!(new(3) && !new(0));
     }
 
     #[test]

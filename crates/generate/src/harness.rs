@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::discovery::Discovery;
+use crate::futures;
 use crate::holding::{Access, Holding};
 use crate::recipe::{Names, Snippet};
 
@@ -93,7 +94,26 @@ impl<'a> Harness<'a> {
     pub fn operations(&self) -> Vec<usize> {
         let all = 0..self.discovery.operations.len();
         all.filter(|index| !self.dropped.contains_key(&Subject::Operation(*index)))
+            .filter(|index| !self.is_superseded(*index))
             .collect()
+    }
+
+    /// Whether an operation is not needed, since it is called as one that returns a future.
+    pub fn is_superseded(&self, operation: usize) -> bool {
+        let operations = &self.discovery.operations;
+        operation.checked_sub(1).is_some_and(|before| {
+            futures::is_instead(&operations[before], &operations[operation])
+                && !self.dropped.contains_key(&Subject::Operation(before))
+        })
+    }
+
+    /// Whether an operation was only a guess, and a wrong one.
+    pub fn is_wrong_guess(&self, operation: usize) -> bool {
+        let operations = &self.discovery.operations;
+        operations
+            .get(operation + 1)
+            .is_some_and(|next| futures::is_instead(&operations[operation], next))
+            && self.dropped.contains_key(&Subject::Operation(operation))
     }
 
     /// Numbers of the constructors that are in the program.

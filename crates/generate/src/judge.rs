@@ -4,18 +4,20 @@
 //! A panic or a deadlock is a violation of thread safety if no order of the calls shows it. Results
 //! are a violation of linearizability if no order explains them, even when methods that look at
 //! the whole object and methods that may fail without a reason are left out; what only those show
-//! is a note.
+//! is a note. With weak memory results are only ever a note: old values are no mistake in themselves.
 
 use std::collections::BTreeSet;
 
 use raddle_abi::finding::Kind;
+use raddle_abi::plan::Memory;
 use raddle_trace::runner::{Outcome, Runner};
 
-use crate::history::{History, is_panic, panic_site};
+use crate::history::{History, Step, is_panic, panic_site};
 use crate::linearize::{
     Explained, Freedom, Likely, Observation, Observed, Played, Sequential, explain,
 };
 use crate::order::{self, turns};
+use crate::place::in_package;
 use crate::program::{Program, Weakness};
 use crate::sequential::{Orders, all_orders};
 use crate::test_case::TestCase;
@@ -58,6 +60,8 @@ pub struct Judgement {
 pub struct Judge<'a> {
     /// What is called.
     pub program: &'a Program,
+    /// What loads could read.
+    pub memory: Memory,
 }
 
 impl Judge<'_> {
@@ -263,8 +267,11 @@ impl Judge<'_> {
             let call = test.call(step.call);
             call.is_some_and(|call| self.program.weakness(call.operation) == Weakness::Bulk)
         });
+        // Whoever reads an old value, or does the work of others at some time, need not have promised
+        // anything else.
+        let is_unbound = self.memory == Memory::Weak || self.program.defers_work();
         let weak = self.observation(test, history, Strictness::Weak);
-        if is_bulk || explain(&weak, orders, STEPS) != Explained::No {
+        if is_bulk || is_unbound || explain(&weak, orders, STEPS) != Explained::No {
             notes.push(text);
             return None;
         }
@@ -299,10 +306,11 @@ impl Judge<'_> {
             let turns = turns(thread, steps);
             let observed = steps.iter().zip(turns).map(|(step, turn)| {
                 let is_refused = step.result.as_deref().is_some_and(fails_without_reason);
+                let (started, ended) = self.span(step);
                 Observed {
                     turn,
-                    started: step.started,
-                    ended: step.ended,
+                    started,
+                    ended,
                     result: step.result.clone(),
                     freedom: match is_refused && how == Strictness::Weak {
                         true => Freedom::Optional,
@@ -324,6 +332,15 @@ impl Judge<'_> {
                 true => after.collect(),
                 false => Vec::new(),
             },
+        }
+    }
+
+    /// From when to when orders may have a step. Where old values are read, that a step of another
+    /// thread has ended before orders nothing.
+    fn span(&self, step: &Step) -> (usize, Option<usize>) {
+        match self.memory {
+            Memory::Sc => (step.started, step.ended),
+            Memory::Weak => (0, step.ended.map(|_| usize::MAX)),
         }
     }
 
@@ -413,15 +430,7 @@ fn fails_without_reason(result: &str) -> bool {
         .any(|word| result.contains(word))
 }
 
-/// A place without where packages lie on this machine.
-fn in_package(place: &str) -> &str {
-    let rest = place
-        .split_once("/registry/src/")
-        .and_then(|(_, rest)| rest.split_once('/'));
-    rest.map_or(place, |(_, rest)| rest)
-}
-
-fn have_panic(steps: &[crate::history::Step]) -> bool {
+fn have_panic(steps: &[Step]) -> bool {
     steps
         .iter()
         .any(|step| step.result.as_deref().is_some_and(is_panic))
@@ -479,17 +488,5 @@ impl Sequential for StuckAt<'_, '_> {
             // What did not end has ended in this order.
             _ => Some(false),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_package;
-
-    #[test]
-    fn places_of_packages_begin_with_their_names() {
-        let place = "/home/me/.cargo/registry/src/index-0123/spin-0.9.7/src/once.rs:3:1: oh";
-        assert_eq!(in_package(place), "spin-0.9.7/src/once.rs:3:1: oh");
-        assert_eq!(in_package("src/lib.rs:3:1: oh"), "src/lib.rs:3:1: oh");
     }
 }

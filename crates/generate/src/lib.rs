@@ -9,6 +9,7 @@
 //! [`raddle_trace::runner::Runner`].
 
 pub mod arguments;
+mod bulk;
 pub mod calibrate;
 pub mod companions;
 pub mod compose;
@@ -17,6 +18,8 @@ pub mod constructors;
 pub mod discovery;
 pub mod effects;
 mod free_functions;
+mod futures;
+mod guests;
 mod handles;
 pub mod handovers;
 mod hands;
@@ -35,6 +38,7 @@ pub mod methods;
 pub mod model;
 pub mod order;
 pub mod pairs;
+mod place;
 mod possible;
 pub mod print;
 pub mod program;

@@ -3,6 +3,7 @@
 //! handles that they return.
 
 use crate::arguments::{Maker, Refusal};
+use crate::futures;
 use crate::handles::on_handle;
 use crate::holding::{Access, Holding};
 use crate::library::Library;
@@ -307,7 +308,7 @@ fn add_received(
     let is_future = method.function.is_async || self::class(library, &returned) == Class::Future;
     let first = Step { call, takes: None };
     let body = body(library, &first, &output, &class, is_future);
-    result.operations.push(Operation {
+    let operation = Operation {
         name: name.clone(),
         signature: signature.clone(),
         part,
@@ -318,7 +319,10 @@ fn add_received(
         is_future,
         may_panic: may_panic(&method),
         is_shown: library.has(&output, "Debug") == Some(true),
-    });
+    };
+    let driven = futures::proposed(library, &operation, &first, &returned);
+    result.operations.extend(driven);
+    result.operations.push(operation);
     if !is_future {
         let handles = on_handle(maker, one, &first, &output);
         result

@@ -19,12 +19,15 @@ use crate::program::{Program, Weakness};
 use crate::recipe::{Bytes, Recipe};
 use crate::results::Class;
 use crate::sequential::{Orders, all_orders};
-use crate::test_case::{Call, TestCase};
+use crate::test_case::{Call, TestCase, runs};
 
 /// Orders that are run to say which results are right.
 const ORDERS: usize = 2_000;
 /// Results that a test says are right.
 const RIGHT: usize = 40;
+
+/// Equal calls that are written as a loop, if there are no fewer.
+const LOOP: usize = 4;
 
 /// Results of all calls that are compared, in order: those of each thread, and those after.
 pub type Results = Vec<Vec<String>>;
@@ -55,29 +58,35 @@ impl Printer<'_> {
 
     /// The results of a run that are compared.
     pub fn results(&self, test: &TestCase, history: &History) -> Results {
-        let of = |steps: &[Step]| -> Vec<String> {
+        let of = |steps: &[Step], when: Compared| -> Vec<String> {
             let compared = steps.iter().filter(|step| {
                 let call = test.call(step.call);
-                !step.is_second && call.is_some_and(|call| self.is_compared(call))
+                !step.is_second && call.is_some_and(|call| self.is_compared(call, when))
             });
             compared.filter_map(|step| step.result.clone()).collect()
         };
-        let after = of(&history.after);
+        let after = of(&history.after, Compared::After);
         history
             .threads
             .iter()
-            .map(|steps| of(steps))
+            .map(|steps| of(steps, Compared::Concurrent))
             .chain([after])
             .collect()
     }
 
-    fn is_compared(&self, call: &Call) -> bool {
+    fn is_compared(&self, call: &Call, when: Compared) -> bool {
         let operation = &self.discovery.operations[usize::from(call.operation)];
         let notes = notes(operation);
         let is_plain = operation.class == Class::Plain && notes != Notes::Unprintable;
         let is_shown = is_plain || (operation.class == Class::Unit && notes == Notes::Printable);
-        let is_one_step = operation.steps.len() == 1 && !operation.is_future;
-        is_shown && is_one_step && self.program.weakness(call.operation) == Weakness::None
+        let is_strong = self.program.weakness(call.operation) == Weakness::None;
+        let binds = match when {
+            Compared::No => false,
+            Compared::Concurrent => is_strong,
+            // Nobody sees what a future has done so far when all others are over.
+            Compared::After => is_strong || operation.is_future,
+        };
+        is_shown && operation.steps.len() == 1 && binds
     }
 
     /// The test's name.
@@ -107,22 +116,24 @@ impl Printer<'_> {
         right: Option<&BTreeSet<Results>>,
     ) -> String {
         let compares = right.is_some();
+        let concurrent = match compares {
+            true => Compared::Concurrent,
+            false => Compared::No,
+        };
         let mut text = format!(
             "/// {}.\n#[test]\nfn {}() {{\n",
-            failure.text,
+            // A panic may have several lines.
+            failure.text.replace('\n', "\n/// "),
             self.name(test, failure)
         );
         self.print_objects(test, &mut text);
-        for call in &test.prefix {
-            self.print_call(call, "    ", false, &mut text);
-        }
+        self.print_calls(&test.prefix, "    ", Compared::No, &mut text);
         // Whoever needs no other thread needs none at all.
         if failure.kind == Kind::Sequential
             && let [calls] = test.threads.as_slice()
         {
-            for call in calls.iter().chain(&test.after) {
-                self.print_call(call, "    ", false, &mut text);
-            }
+            self.print_calls(calls, "    ", Compared::No, &mut text);
+            self.print_calls(&test.after, "    ", Compared::No, &mut text);
             return text + "}\n";
         }
         let names: Vec<String> = (1..=test.threads.len())
@@ -138,9 +149,7 @@ impl Printer<'_> {
             if compares {
                 text.push_str("            let mut results: Vec<String> = Vec::new();\n");
             }
-            for call in calls {
-                self.print_call(call, "            ", compares, &mut text);
-            }
+            self.print_calls(calls, "            ", concurrent, &mut text);
             if let Some(left) = hands.left(thread, compares) {
                 let _ = writeln!(text, "            {left}");
             }
@@ -153,9 +162,7 @@ impl Printer<'_> {
                     let back = back.map_or_else(String::new, |names| format!("let {names} = "));
                     let _ = writeln!(text, "    {back}{name}.join().unwrap();");
                 }
-                for call in &test.after {
-                    self.print_call(call, "    ", false, &mut text);
-                }
+                self.print_calls(&test.after, "    ", Compared::No, &mut text);
             }
             Some(right) => self.print_comparison(test, (&names, &hands), right, &mut text),
         }
@@ -188,9 +195,7 @@ impl Printer<'_> {
         }
         let _ = writeln!(text, "    let mut found = vec![{}];", joined.join(", "));
         text.push_str("    let mut results: Vec<String> = Vec::new();\n");
-        for call in &test.after {
-            self.print_call(call, "    ", true, text);
-        }
+        self.print_calls(&test.after, "    ", Compared::After, text);
         text.push_str("    found.push(results);\n    // What the calls return one after the other, in any order.\n");
         text.push_str("    let right: &[&[&[&str]]] = &[\n");
         for results in right {
@@ -264,10 +269,26 @@ impl Printer<'_> {
         }
     }
 
-    fn print_call(&self, call: &Call, indent: &str, compares: bool, text: &mut String) {
+    /// Calls, those that are repeated in a loop.
+    fn print_calls(&self, calls: &[Call], indent: &str, compares: Compared, text: &mut String) {
+        for run in runs(calls) {
+            let call = &calls[run.start];
+            if run.len() < LOOP {
+                for _ in run {
+                    self.print_call(call, indent, compares, text);
+                }
+                continue;
+            }
+            let _ = writeln!(text, "{indent}for _ in 0..{} {{", run.len());
+            self.print_call(call, &format!("{indent}    "), compares, text);
+            let _ = writeln!(text, "{indent}}}");
+        }
+    }
+
+    fn print_call(&self, call: &Call, indent: &str, compares: Compared, text: &mut String) {
         let operation = &self.discovery.operations[usize::from(call.operation)];
         let objects = self.objects();
-        let is_compared = compares && self.is_compared(call);
+        let is_compared = self.is_compared(call, compares);
         let has_notes = is_compared && notes(operation) == Notes::Printable;
         let bytes = Bytes::new(&call.bytes).meaning(&self.discovery.constants);
         let mut bytes = bytes.noting(has_notes);
@@ -297,6 +318,9 @@ impl Printer<'_> {
                     None => format!("{{ let mut handle = {first}; {wait} {second}; }}"),
                 }
             }
+            None if operation.is_future && is_compared => format!(
+                "results.push(drive({first}).map_or(\"Pending\".to_owned(), |one| format!(\"{{one:?}}\")));"
+            ),
             None if operation.is_future => format!("let _ = drive({first});"),
             None if operation.class.is_held() => {
                 // What a guard refers to is looked at, as it was when the failure was seen.
@@ -317,6 +341,17 @@ impl Printer<'_> {
         };
         let _ = writeln!(text, "{indent}{line}");
     }
+}
+
+/// Whether results are compared, and which ones bind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compared {
+    /// They are not.
+    No,
+    /// Those of calls at the same time.
+    Concurrent,
+    /// Those of calls when all threads have ended.
+    After,
 }
 
 /// Whether closures note something down that is a part of the result.

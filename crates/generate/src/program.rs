@@ -44,6 +44,9 @@ const BULK: &[&str] = &[
     "reserve",
 ];
 
+/// Methods that only look, by their names.
+const LOOKING: &[&str] = &["contains", "contains_key", "get", "peek"];
+
 /// How far the results of a method bind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weakness {
@@ -71,6 +74,8 @@ pub struct Calibration {
     pub panics: bool,
     /// Whether it was called or not made no difference to any method.
     pub is_pure: bool,
+    /// It made a difference on a new object.
+    pub changes_new: bool,
 }
 
 /// One operation of the program.
@@ -232,6 +237,13 @@ impl Program {
         method.is_some_and(|method| method.shown_by.contains(&other))
     }
 
+    /// Whether whoever only looks was seen to change what others show: work that others left is done then,
+    /// like the eviction of entries, and nobody promises when.
+    pub fn defers_work(&self) -> bool {
+        let mut methods = self.methods.values();
+        methods.any(|method| LOOKING.contains(&&*method.name) && !method.shown_by.is_empty())
+    }
+
     /// The most steps that each thread of a test can make.
     pub fn most_steps(&self, test: &TestCase) -> Vec<usize> {
         let of = |call: &Call| match self.methods.get(&call.operation) {
@@ -240,6 +252,15 @@ impl Program {
         };
         let threads = test.threads.iter();
         threads.map(|calls| calls.iter().map(of).sum()).collect()
+    }
+
+    /// Whether threads of a test make a call that was seen not to return.
+    pub fn may_block(&self, test: &TestCase) -> bool {
+        let mut called = test.threads.iter().flatten();
+        called.any(|call| {
+            let method = self.methods.get(&call.operation);
+            method.is_some_and(|method| method.calibration.blocks)
+        })
     }
 
     /// The name of an operation.
@@ -263,7 +284,9 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
-    use super::{Weakness, weakness};
+    use std::collections::BTreeMap;
+
+    use super::{Method, Program, Weakness, weakness};
 
     #[test]
     fn names_say_how_far_results_bind() {
@@ -285,5 +308,23 @@ mod tests {
         }
         // Who asks about a part is bound.
         assert_eq!(weakness("is_member", true), Weakness::None);
+    }
+
+    #[test]
+    fn who_looks_and_changes_something_does_the_work_of_others() {
+        let program = |name: &str, shown_by: &[u16]| {
+            let method = Method {
+                name: name.to_owned(),
+                shown_by: shown_by.iter().copied().collect(),
+                ..Method::default()
+            };
+            Program {
+                methods: BTreeMap::from([(0, method)]),
+                ..Program::default()
+            }
+        };
+        assert!(program("get", &[1]).defers_work());
+        assert!(!program("get", &[]).defers_work());
+        assert!(!program("pop", &[1]).defers_work());
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use raddle_abi::control::PlanEnd;
 use raddle_abi::finding::Kind;
 use raddle_abi::mark::End;
-use raddle_abi::plan::oracles;
+use raddle_abi::plan::{Memory, oracles};
 use raddle_schedule::rng::{Rng, mix};
 use raddle_trace::runner::{Outcome, PlanRequest, Runner, RunnerError};
 
@@ -31,6 +31,8 @@ pub struct Settings {
     pub schedules: u64,
     /// The strategy that makes them.
     pub strategy: String,
+    /// What loads may read.
+    pub memory: Memory,
     /// Decides about everything that is left to chance.
     pub seed: u64,
     /// When to stop.
@@ -186,7 +188,10 @@ impl<'a> Search<'a> {
         report.tally.tests += 1;
         let seed = mix(self.settings.seed ^ report.tally.tests);
         let begun = Instant::now();
-        let outcome = run(&test, self.settings, seed, runner)?;
+        let outcome = match self.program.may_block(&test) {
+            true => run_if_it_ends(&test, self.settings, seed, runner)?,
+            false => run(&test, self.settings, seed, runner)?,
+        };
         report.spent.running += begun.elapsed();
         let begun = Instant::now();
         count(&test, &outcome, report, self.start.elapsed());
@@ -194,6 +199,7 @@ impl<'a> Search<'a> {
         let begun = Instant::now();
         let judge = Judge {
             program: self.program,
+            memory: self.settings.memory,
         };
         let judgement = judge.judge(&test, &outcome, runner);
         report.spent.judging += begun.elapsed();
@@ -217,6 +223,8 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Schedules by which a test that may never end shows that it does.
+const PILOT: u64 = 3;
 /// Schedules under which a smaller test may fail, in those of the search, and the least of them.
 const SHRINKING: (u64, u64) = (4, 200);
 /// Smaller tests that are tried.
@@ -267,7 +275,11 @@ pub fn shrink_violation(
                 return false;
             }
         };
-        let judgement = Judge { program }.judge(test, &outcome, runner);
+        let judge = Judge {
+            program,
+            memory: settings.memory,
+        };
+        let judgement = judge.judge(test, &outcome, runner);
         let found = judgement.failures.into_iter().find(|failure| {
             let is_same_place = failure.kind == Kind::Linearizability
                 || failure.kind == Kind::Deadlock
@@ -314,11 +326,31 @@ pub fn run(
         seed,
         executions: settings.schedules,
         max_points: 20_000,
+        memory: settings.memory,
         oracles: oracles::RACE | oracles::HEAP,
         input: test.encode(&[]),
         marks: true,
         ..PlanRequest::default()
     })
+}
+
+/// The same for a test whose threads may all wait for ever: unless one of a few executions comes to
+/// its end, there are no more. Threads that wait by spinning do so as long as an execution may be.
+fn run_if_it_ends(
+    test: &TestCase,
+    settings: &Settings,
+    seed: u64,
+    runner: &mut dyn Runner,
+) -> Result<Outcome, RunnerError> {
+    let few = Settings {
+        schedules: settings.schedules.min(PILOT),
+        ..settings.clone()
+    };
+    let outcome = run(test, &few, seed, runner)?;
+    match completes(&outcome) && few.schedules < settings.schedules {
+        true => run(test, settings, seed, runner),
+        false => Ok(outcome),
+    }
 }
 
 /// Whether some execution came to its end.

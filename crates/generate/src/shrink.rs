@@ -1,6 +1,8 @@
 //! Makes a failing test smaller: fewer threads, fewer calls, the simplest objects and arguments.
 
-use crate::test_case::TestCase;
+use std::ops::Range;
+
+use crate::test_case::{TestCase, runs};
 
 /// The smallest test that still fails, as far as so many tries lead. `fails` runs a test.
 pub fn shrink(test: &TestCase, tries: usize, fails: &mut dyn FnMut(&TestCase) -> bool) -> TestCase {
@@ -37,12 +39,16 @@ fn candidates(test: &TestCase) -> Vec<TestCase> {
     }
     for (thread, calls) in test.threads.iter().enumerate() {
         // From the end: what comes first makes the state for the rest.
-        for index in (0..calls.len()).rev().filter(|_| calls.len() > 1) {
-            add(&|candidate| drop(candidate.threads[thread].remove(index)));
+        for run in runs(calls).into_iter().rev() {
+            for less in fewer(&run).filter(|less| less.len() < calls.len()) {
+                add(&|candidate| drop(candidate.threads[thread].drain(less.clone())));
+            }
         }
     }
-    for index in 0..test.prefix.len() {
-        add(&|candidate| drop(candidate.prefix.remove(index)));
+    for run in runs(&test.prefix) {
+        for less in fewer(&run) {
+            add(&|candidate| drop(candidate.prefix.drain(less.clone())));
+        }
     }
     for index in (0..test.after.len()).rev() {
         add(&|candidate| drop(candidate.after.remove(index)));
@@ -56,23 +62,40 @@ fn candidates(test: &TestCase) -> Vec<TestCase> {
             candidate.bytes.pop();
         });
     }
-    let count = test.prefix.len() + test.concurrent_calls() + test.after.len();
-    for id in 0..count {
-        let bytes = test.call(id).map_or(0, |call| call.bytes.len());
-        if bytes > 0 {
-            add(&|candidate| {
-                if let Some(call) = candidate.call_mut(id) {
-                    call.bytes.clear();
+    let lists = [&test.prefix].into_iter().chain(&test.threads);
+    let mut before = 0;
+    for list in lists.chain([&test.after]) {
+        for run in runs(list) {
+            let ids = || run.clone().map(|index| before + index);
+            if list[run.start].bytes.is_empty() {
+                continue;
+            }
+            let change = |candidate: &mut TestCase, change: &dyn Fn(&mut Vec<u8>)| {
+                for id in ids() {
+                    if let Some(call) = candidate.call_mut(id) {
+                        change(&mut call.bytes);
+                    }
                 }
-            });
+            };
+            add(&|candidate| change(candidate, &Vec::clear));
             add(&|candidate| {
-                if let Some(call) = candidate.call_mut(id) {
-                    call.bytes.pop();
-                }
+                change(candidate, &|bytes| {
+                    bytes.truncate(bytes.len().saturating_sub(1))
+                })
             });
         }
+        before += list.len();
     }
     result
+}
+
+/// What of a run of equal calls is taken out: half, a few, or one. Which ones makes no difference.
+fn fewer(run: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let mut counts = vec![run.len() / 2, run.len() / 8, 1];
+    counts.retain(|count| *count > 0);
+    counts.dedup();
+    let start = run.start;
+    counts.into_iter().map(move |count| start..start + count)
 }
 
 #[cfg(test)]
@@ -134,6 +157,23 @@ mod tests {
         };
         assert_eq!(smallest, expected);
         assert!(runs < 200, "{runs}");
+    }
+
+    #[test]
+    fn calls_that_are_repeated_become_fewer_together() {
+        let test = TestCase {
+            prefix: vec![call(1); 65],
+            threads: vec![vec![call(2); 60], vec![call(3)]],
+            ..TestCase::default()
+        };
+        let mut runs = 0;
+        let smallest = shrink(&test, 1000, &mut |test| {
+            runs += 1;
+            test.prefix.len() > 40 && test.threads.len() == 2 && test.threads[0].len() > 20
+        });
+        assert_eq!((smallest.prefix.len(), smallest.threads[0].len()), (41, 21));
+        assert!(smallest.prefix.iter().all(|call| call.bytes.is_empty()));
+        assert!(runs < 250, "{runs}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A test as data: which objects, what is called before, at the same time and after.
 
+use std::ops::Range;
+
 /// A call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Call {
@@ -92,6 +94,17 @@ impl TestCase {
         }
         bytes
     }
+}
+
+/// Calls that are made again and again: each range is of equal ones that follow on each other.
+pub fn runs(calls: &[Call]) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let of_one = calls.chunk_by(|one, next| one == next).map(|run| {
+        let range = start..start + run.len();
+        start = range.end;
+        range
+    });
+    of_one.collect()
 }
 
 fn small(number: usize) -> u8 {

@@ -157,11 +157,11 @@ fn look(tool: &Path, directory: &Path, subject: &Subject, generate: &Generate) -
         coverage(tool, directory, subject, generate, &mut kept)?;
     }
     if kept.reported.is_none() {
-        kept.reported = Some(run::reported(tool, directory, &subject.buggy(), 30, &[])?);
+        kept.reported = Some(run::reported(tool, directory, &subject.buggy(), 30)?);
         results::write(name, &kept)?;
     }
     if kept.twin.is_none() {
-        kept.twin = Some(run::reported(tool, directory, &subject.twin(), 10, &[])?);
+        kept.twin = Some(run::reported(tool, directory, &subject.twin(), 10)?);
         println!("{name}: {:?}, its twin: {:?}", kept.reported, kept.twin);
         results::write(name, &kept)?;
     }
@@ -209,8 +209,8 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
         if !full && !subject.short {
             continue;
         }
-        let buggy = run::reported(tool, &directory, &subject.buggy(), 30, &[]);
-        let twin = run::reported(tool, &directory, &subject.twin(), 3, &[]);
+        let buggy = run::reported(tool, &directory, &subject.buggy(), 30);
+        let twin = run::reported(tool, &directory, &subject.twin(), 3);
         match (buggy, twin) {
             (Ok(buggy), Ok(twin)) if subject.is_shown_by(&buggy) && twin.is_empty() => {
                 counts.pass();

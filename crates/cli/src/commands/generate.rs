@@ -282,6 +282,7 @@ fn show(session: &mut Session, discovery: &Discovery, harness: &Harness<'_>) {
         .operations
         .iter()
         .enumerate()
+        .filter(|(index, _)| !harness.is_superseded(*index) && !harness.is_wrong_guess(*index))
         .map(|(index, operation)| Operation {
             name: operation.name.clone(),
             signature: operation.signature.clone(),
@@ -315,6 +316,7 @@ fn generate(
         threads: usize::from(command.threads),
         schedules: command.schedules,
         strategy: options.strategy.clone(),
+        memory: options.memory_model,
         seed: options.seed,
         deadline: Instant::now() + options.time,
         most_violations: usize::try_from(most).unwrap_or(usize::MAX),

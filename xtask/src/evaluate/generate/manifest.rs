@@ -30,8 +30,11 @@ pub struct Published {
     pub bug: String,
     /// The version with the bug, if any is known.
     pub buggy: Option<String>,
-    /// A version in which nothing may be found.
+    /// A version in which nothing may be found but what is explained.
     pub clean: String,
+    /// What is found in it, and why it is true.
+    #[serde(default)]
+    pub explained: String,
     /// Why the bug cannot be found.
     #[serde(default)]
     pub unreached: String,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
 
 use crate::messages::{self, Message, TrialMessage};
 use crate::subjects::copy;
@@ -53,20 +54,63 @@ pub fn trials(tool: &Path, directory: &Path, plan: &Plan<'_>) -> Result<Vec<Tria
     Ok(trials)
 }
 
-/// What a user's run reports: kinds and sentences of the tests that fail.
-pub fn reported(
+/// A failing test.
+#[derive(Deserialize, Serialize)]
+pub struct Failing {
+    /// What is wrong.
+    pub kind: String,
+    /// One sentence.
+    pub text: String,
+    /// Time until it was found.
+    pub seconds: f64,
+}
+
+/// What a user's run comes to.
+#[derive(Default, Deserialize, Serialize)]
+pub struct Reported {
+    /// Tests that fail.
+    pub failing: Vec<Failing>,
+    /// Tests that were run.
+    pub tests: u64,
+    /// Their executions.
+    pub executions: u64,
+}
+
+/// What a user's run reports.
+pub fn report(
     tool: &Path,
     directory: &Path,
     type_name: &str,
     seconds: u64,
     options: &[&str],
-) -> Result<String> {
-    let messages = generate(tool, directory, type_name, seconds, options)?;
-    let reported = messages.into_iter().filter_map(|message| match message {
-        Message::Generated { kind, text } => Some(format!("{kind}: {text}")),
-        _ => None,
-    });
-    Ok(reported.collect::<Vec<_>>().join("; "))
+) -> Result<Reported> {
+    let mut reported = Reported::default();
+    for message in generate(tool, directory, type_name, seconds, options)? {
+        match message {
+            Message::Generated {
+                kind,
+                text,
+                seconds,
+            } => reported.failing.push(Failing {
+                kind,
+                text,
+                seconds,
+            }),
+            Message::Coverage { tests, executions } => {
+                (reported.tests, reported.executions) = (tests, executions);
+            }
+            _ => {}
+        }
+    }
+    Ok(reported)
+}
+
+/// Kinds and sentences of the tests that fail.
+pub fn reported(tool: &Path, directory: &Path, type_name: &str, seconds: u64) -> Result<String> {
+    let reported = report(tool, directory, type_name, seconds, &[])?;
+    let failing = reported.failing.iter();
+    let failing = failing.map(|Failing { kind, text, .. }| format!("{kind}: {text}"));
+    Ok(failing.collect::<Vec<_>>().join("; "))
 }
 
 fn generate(

@@ -1,0 +1,150 @@
+//! Tests of objects that are large, or were: buffers grow when they are full, and shrink again when little
+//! is left in them, and what threads still have of the old ones must not be used any more.
+//!
+//! What puts something in is called many times before there are threads. One thread then calls about as often
+//! the method of the pair that takes something out, and puts a few in again; the others call the other
+//! method. Calls that are repeated have the same arguments, so that a test says them once.
+
+use raddle_schedule::rng::Rng;
+
+use crate::compose::Composer;
+use crate::pairs::Pair;
+use crate::select::Guidance;
+use crate::test_case::{Call, TestCase};
+
+/// One of so many tests of a prepared object has a large one, once its pair was tried.
+const RATE: u64 = 3;
+/// How often a call is repeated: once more than there is room for, where room doubles.
+const SIZES: [usize; 3] = [33, 65, 129];
+/// Fewer repetitions than this are left out by the thread.
+const LEFT: u64 = 12;
+/// Most calls that make the object larger again.
+const AGAIN: u64 = 6;
+/// Most calls of each other thread.
+const OTHERS: u64 = 2;
+
+impl Composer<'_> {
+    /// A test with a large object, sometimes, if the pair can make one smaller.
+    pub(crate) fn bulk(&self, pair: Pair, tried: u32, rng: &mut Rng) -> Option<TestCase> {
+        // Others do as the paper does.
+        if tried < 2 || self.guidance != Guidance::Pairs || rng.below(RATE) != 0 {
+            return None;
+        }
+        let pair = [pair.0, pair.1].map(|method| u16::try_from(method).unwrap_or(u16::MAX));
+        let (growing, shrinking) = (self.operations(true), self.operations(false));
+        let shrinking = shrinking.into_iter().filter(|one| pair.contains(one));
+        let grow = any(&growing, rng)?;
+        let shrink = any(&shrinking.collect::<Vec<_>>(), rng)?;
+        let other = pair.into_iter().find(|one| *one != shrink);
+        let size = any(&SIZES, rng)?;
+        let repeated = size - rng.below(LEFT) as usize;
+        let again = 1 + rng.below(AGAIN) as usize;
+        let calls = [vec![shrink; repeated], vec![grow; again]].concat();
+        let others = (1..self.threads)
+            .map(|_| vec![other.unwrap_or(shrink); 1 + rng.below(OTHERS) as usize]);
+        let wanted = [calls].into_iter().chain(others).collect();
+        let possible = self.program.possible(wanted, pair, rng);
+        let calls = possible.iter().map(|calls| self.alike(calls, rng));
+        let threads: Vec<_> = calls.collect();
+        let (_, bytes) = self.object(rng);
+        Some(TestCase {
+            // The simplest objects need not be those with buffers.
+            constructor: any(&self.program.constructors, rng)?,
+            bytes,
+            prefix: self.alike(&vec![grow; size], rng),
+            after: self.after(&threads),
+            threads,
+        })
+    }
+
+    /// What may make an object larger, or smaller: what is put in is an argument, and nothing can be taken
+    /// out of a new object.
+    fn operations(&self, puts_in: bool) -> Vec<u16> {
+        self.program.numbers(|method| {
+            let calibration = method.calibration;
+            let returns = !calibration.blocks && !calibration.panics;
+            let is_such = match puts_in {
+                true => method.has_arguments && calibration.changes_new,
+                false => !calibration.changes_new,
+            };
+            is_such && method.changes() && returns && !method.access.is_loose()
+        })
+    }
+
+    /// Calls of these operations; those that follow on one of the same operation are the same.
+    fn alike(&self, operations: &[u16], rng: &mut Rng) -> Vec<Call> {
+        let mut calls: Vec<Call> = Vec::new();
+        for operation in operations {
+            let call = match calls.last().filter(|last| last.operation == *operation) {
+                Some(last) => last.clone(),
+                None => self.call(*operation, rng),
+            };
+            calls.push(call);
+        }
+        calls
+    }
+}
+
+fn any<T: Copy>(of: &[T], rng: &mut Rng) -> Option<T> {
+    of.get(rng.below(of.len().max(1) as u64) as usize).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use raddle_schedule::rng::Rng;
+
+    use crate::compose::Composer;
+    use crate::program::{Calibration, Method, Program};
+    use crate::select::Guidance;
+
+    #[test]
+    fn a_large_object_is_made_by_what_takes_arguments_and_emptied_beside_others() {
+        let method = |name: &str| Method {
+            name: name.to_owned(),
+            has_arguments: name != "pop",
+            calibration: Calibration {
+                changes_new: name == "push",
+                ..Calibration::default()
+            },
+            ..Method::default()
+        };
+        let program = Program {
+            methods: BTreeMap::from([
+                (0, method("pop")),
+                (1, method("push")),
+                (2, method("steal")),
+            ]),
+            constructors: vec![0],
+            ..Program::default()
+        };
+        let composer = Composer {
+            program: &program,
+            guidance: Guidance::Pairs,
+            threads: 2,
+        };
+        let mut rng = Rng::new(1);
+        assert!((0..100).all(|_| composer.bulk((0, 2), 1, &mut rng).is_none()));
+        let tests: Vec<_> = (0..200)
+            .filter_map(|_| composer.bulk((0, 2), 2, &mut rng))
+            .collect();
+        assert!((40..100).contains(&tests.len()), "{}", tests.len());
+        for test in &tests {
+            assert!(test.prefix.len() > 32);
+            assert!(test.prefix.iter().all(|call| *call == test.prefix[0]));
+            assert_eq!(test.prefix[0].operation, 1);
+            let first = test.threads[0][0].operation;
+            assert!(
+                first != 1
+                    && test.threads[1]
+                        .iter()
+                        .all(|call| call.operation == 2 - first)
+            );
+            assert!(test.threads[0].len() + 12 > test.prefix.len());
+            assert_eq!(test.threads[0].last().unwrap().operation, 1);
+        }
+        // Nothing is smaller after a call of `push`.
+        assert!((0..100).all(|_| composer.bulk((1, 1), 2, &mut rng).is_none()));
+    }
+}

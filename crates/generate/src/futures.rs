@@ -1,0 +1,45 @@
+//! Futures that nothing says about: types in private modules are not described, though public methods
+//! return them.
+//!
+//! That one is a future is proposed, and the compiler judges. The operation without a future follows on
+//! the one with it, and takes its place if that does not compile.
+
+use crate::library::Library;
+use crate::methods::{Operation, Step, code_on};
+use crate::model::Type;
+use crate::recipe::Names;
+use crate::results::Class;
+
+/// The same operation with a result that is driven, if that may be possible.
+pub(crate) fn proposed(
+    library: &Library,
+    operation: &Operation,
+    first: &Step,
+    returned: &Type,
+) -> Option<Operation> {
+    // Of most types at least some traits are described.
+    let is_described = !library.implementations(returned).is_empty();
+    let is_known = operation.class != Class::Open || is_described;
+    if is_known || operation.is_future {
+        return None;
+    }
+    let snippet = code_on(&first.call, "o", &mut Names::default());
+    // Only what has a text can be compared, and written into a test.
+    let body = format!(
+        "{}match drive({}) {{ Some(r) => format!(\"{{r:?}}\"), None => String::from(\"Pending\") }}",
+        snippet.statements, snippet.expression
+    );
+    Some(Operation {
+        class: Class::Plain,
+        body,
+        is_future: true,
+        is_shown: true,
+        ..operation.clone()
+    })
+}
+
+/// Whether the second operation is only there if the first one does not compile.
+pub(crate) fn is_instead(first: &Operation, second: &Operation) -> bool {
+    let is_same = (&first.name, &first.signature) == (&second.name, &second.signature);
+    is_same && first.part == second.part && first.is_future && !second.is_future
+}
