@@ -10,7 +10,7 @@ use crate::thread::{State, Thread};
 use crate::timers::Timer;
 use alloc::vec::Vec;
 use raddle_abi::site::SiteId;
-use raddle_schedule::strategy::Pending;
+use raddle_schedule::strategy::{Arrivals, Pending};
 
 /// A lock that is held.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +63,8 @@ pub struct Execution {
     pub threads: Vec<Thread>,
     /// The threads that can run, in ascending order.
     pub enabled: Vec<u16>,
+    /// Who of them was added last.
+    pub arrivals: Arrivals,
     /// What each thread stands before.
     pub pending: Vec<Pending>,
     /// How often each thread was picked.
@@ -137,6 +139,7 @@ impl Execution {
             current: 0,
             threads: Vec::new(),
             enabled: Vec::new(),
+            arrivals: Arrivals::new(),
             pending: Vec::new(),
             steps: Vec::new(),
             alive: 0,
@@ -179,6 +182,7 @@ impl Execution {
             current,
             threads,
             enabled,
+            arrivals: _,
             pending,
             steps,
             alive,
@@ -218,6 +222,7 @@ impl Execution {
             mine.clone_from(theirs);
         }
         refill(&mut self.enabled, enabled);
+        self.arrivals = Arrivals::new();
         refill(&mut self.pending, pending);
         refill(&mut self.steps, steps);
         self.alive = *alive;
@@ -270,6 +275,7 @@ impl Execution {
         self.pending.push(Pending::UNKNOWN);
         self.steps.push(0);
         self.enabled.push(number as u16);
+        self.arrivals.push(number);
         self.alive += 1;
         number
     }
@@ -313,6 +319,7 @@ impl Execution {
         self.threads[number].state = State::Ready;
         if let Err(place) = self.enabled.binary_search(&(number as u16)) {
             self.enabled.insert(place, number as u16);
+            self.arrivals.push(number);
         }
     }
 
