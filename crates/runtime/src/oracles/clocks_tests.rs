@@ -116,19 +116,18 @@ fn nothing_is_left_of_earlier_executions() {
 #[test]
 fn who_takes_over_a_slot_comes_after_its_last_owner() {
     let mut clocks = two_threads();
-    let (ended, other) = (1, clocks.spawn(0));
-    let time = clocks.time(other);
-    clocks.store(other, 64, RELEASE);
-    clocks.load(ended, 64, ACQUIRE);
-    clocks.store(ended, 72, RELEASE);
-    clocks.join(0, ended);
-    let third = clocks.spawn(other);
-    assert_eq!(third, ended);
-    // Thread 2 has learnt nothing of what thread 0 joined, but from the slot.
-    clocks.store(third, 80, RELEASE);
-    clocks.load(0, 80, ACQUIRE);
-    clocks.load(0, 72, ACQUIRE);
-    assert!(clocks.has_seen(0, other, time));
+    let [writer, spawner, observer] = [(); 3].map(|()| clocks.spawn(0));
+    let time = clocks.time(writer);
+    clocks.store(writer, 64, RELEASE);
+    clocks.load(1, 64, ACQUIRE);
+    clocks.store(1, 72, RELEASE);
+    clocks.join(0, 1);
+    assert_eq!(clocks.spawn(spawner), 1);
+    clocks.store(1, 80, RELEASE);
+    clocks.load(observer, 80, ACQUIRE);
+    // The observer has seen a later time of the slot than that of the store which it reads.
+    clocks.load(observer, 72, ACQUIRE);
+    assert!(clocks.has_seen(observer, writer, time));
 }
 
 /// Clocks that join and copy everything, word for word as the definitions say.
