@@ -37,10 +37,17 @@ pub struct Donor {
     fresh: bool,
     /// Vector clock of its last owner's end, which the next owner's start comes after.
     last_clock: Vec<u32>,
-    /// Its thread-local storage and control block as they were when it was new.
-    pristine: Vec<u8>,
+    /// Words of [`PRISTINE`] that its thread-local storage and control block were like when it was
+    /// new, but for these: which word from `frame` on, and what it was.
+    shared: usize,
+    differences: Vec<(usize, usize)>,
     born: AtomicU32,
 }
+
+/// Thread-local storage and control block of the first donor as they were when it was new. Others
+/// differ from it in a few addresses, so that storage for many threads is made from one copy that
+/// stays in the fast caches.
+static PRISTINE: Global<Vec<usize>> = Global::new(Vec::new());
 
 /// Donors below this one were lent in this execution, or are in use since before it.
 static FIRST_FRESH: Global<usize> = Global::new(0);
@@ -149,7 +156,8 @@ pub fn create() {
         thread: 0,
         fresh: true,
         last_clock: Vec::new(),
-        pristine: Vec::new(),
+        shared: 0,
+        differences: Vec::new(),
         born: AtomicU32::new(0),
     })));
     let Some(donor) = donors.last_mut() else {
@@ -176,8 +184,40 @@ pub fn create() {
         while donor.born.load(Ordering::Acquire) == 0 {
             arch::syscall(nr::FUTEX, [&raw const donor.born as usize, 128, 0, 0, 0, 0]);
         }
-        let storage = core::slice::from_raw_parts(donor.frame as *const u8, high - donor.frame);
-        donor.pristine = storage.to_vec();
+    }
+    donor.remember(high);
+}
+
+impl Donor {
+    /// Keeps what its storage, which ends at `high`, looks like.
+    fn remember(&mut self, high: usize) {
+        // SAFETY: the upper end of its stack, which is mapped; stack pointers are aligned.
+        let storage = unsafe {
+            let words = (high - self.frame) / size_of::<usize>();
+            core::slice::from_raw_parts(self.frame as *const usize, words)
+        };
+        let pristine = PRISTINE.get();
+        if pristine.is_empty() {
+            pristine.extend_from_slice(storage);
+        }
+        // Storage that has to be aligned to more than stacks are may be longer or shorter.
+        self.shared = storage.len().min(pristine.len());
+        let words = storage.iter().copied().enumerate();
+        let differing = words.filter(|(index, word)| pristine.get(*index) != Some(word));
+        self.differences = differing.collect();
+    }
+
+    /// Makes its storage what it was when it was new.
+    fn renew(&self) {
+        let storage = self.frame as *mut usize;
+        let pristine = PRISTINE.get();
+        // SAFETY: the upper end of its stack, as long as when it was remembered.
+        unsafe {
+            core::ptr::copy_nonoverlapping(pristine.as_ptr(), storage, self.shared);
+            for (index, word) in &self.differences {
+                *storage.add(*index) = *word;
+            }
+        }
     }
 }
 
@@ -207,14 +247,7 @@ pub fn lend(thread: usize) -> Option<Loan> {
     donor.used = true;
     donor.fresh = false;
     let stack = stack_range(index + 1);
-    // SAFETY: the upper end of the donor's stack, where its storage stands.
-    unsafe {
-        core::ptr::copy_nonoverlapping(
-            donor.pristine.as_ptr(),
-            donor.frame as *mut u8,
-            donor.pristine.len(),
-        );
-    }
+    donor.renew();
     Some(Loan {
         donor: index,
         fs: donor.fs,

@@ -5,11 +5,12 @@ use crate::heap::HeapState;
 use crate::oracles::livelock::Home;
 use crate::oracles::places::Places;
 use crate::posix_timers::PosixTimer;
+use crate::queues::Queues;
 use crate::thread::{State, Thread};
 use crate::timers::Timer;
 use alloc::vec::Vec;
 use raddle_abi::site::SiteId;
-use raddle_schedule::strategy::Pending;
+use raddle_schedule::strategy::{Arrivals, Pending};
 
 /// A lock that is held.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +63,8 @@ pub struct Execution {
     pub threads: Vec<Thread>,
     /// The threads that can run, in ascending order.
     pub enabled: Vec<u16>,
+    /// Who of them was added last.
+    pub arrivals: Arrivals,
     /// What each thread stands before.
     pub pending: Vec<Pending>,
     /// How often each thread was picked.
@@ -91,10 +94,8 @@ pub struct Execution {
     pub progress: u64,
     /// State of the generator behind `getrandom`.
     pub random: u64,
-    /// Next number in the order of waiting.
-    pub sequence: u64,
-    /// Blocked threads by object and order of arrival: (object, sequence, thread).
-    pub waiting: Vec<(usize, u64, u16)>,
+    /// Who waits for what.
+    pub queues: Queues,
     /// Threads with [`Thread::hopes`].
     pub hoping: u32,
     /// Those of them that may go on, and have not yet.
@@ -138,6 +139,7 @@ impl Execution {
             current: 0,
             threads: Vec::new(),
             enabled: Vec::new(),
+            arrivals: Arrivals::new(),
             pending: Vec::new(),
             steps: Vec::new(),
             alive: 0,
@@ -154,8 +156,7 @@ impl Execution {
             hopeful: Vec::new(),
             progress: 0,
             random: 0,
-            sequence: 0,
-            waiting: Vec::new(),
+            queues: Queues::new(),
             held: Vec::new(),
             lost_wakes: Vec::new(),
             panics: Vec::new(),
@@ -181,6 +182,7 @@ impl Execution {
             current,
             threads,
             enabled,
+            arrivals: _,
             pending,
             steps,
             alive,
@@ -195,8 +197,7 @@ impl Execution {
             yields: _,
             progress: _,
             random,
-            sequence,
-            waiting,
+            queues,
             hoping,
             hopeful,
             held,
@@ -221,6 +222,7 @@ impl Execution {
             mine.clone_from(theirs);
         }
         refill(&mut self.enabled, enabled);
+        self.arrivals = Arrivals::new();
         refill(&mut self.pending, pending);
         refill(&mut self.steps, steps);
         self.alive = *alive;
@@ -235,8 +237,7 @@ impl Execution {
         self.yields = 0;
         self.progress = 0;
         self.random = *random;
-        self.sequence = *sequence;
-        refill(&mut self.waiting, waiting);
+        self.queues.restart(queues);
         self.hoping = *hoping;
         refill(&mut self.hopeful, hopeful);
         refill(&mut self.held, held);
@@ -274,6 +275,7 @@ impl Execution {
         self.pending.push(Pending::UNKNOWN);
         self.steps.push(0);
         self.enabled.push(number as u16);
+        self.arrivals.push(number);
         self.alive += 1;
         number
     }
@@ -290,49 +292,26 @@ impl Execution {
 
     /// Makes a thread wait for `object`, behind those who already do.
     pub fn enqueue(&mut self, number: usize, object: usize) {
-        self.sequence += 1;
-        let entry = (object, self.sequence, number as u16);
-        self.threads[number].wait.object = object;
-        self.threads[number].wait.sequence = self.sequence;
-        if let Err(place) = self.waiting.binary_search(&entry) {
-            self.waiting.insert(place, entry);
-        }
-        let others = &self.threads[number].also_waits_for;
-        for other in others.iter().filter(|other| **other != object) {
-            let entry = (*other, self.sequence, number as u16);
-            if let Err(place) = self.waiting.binary_search(&entry) {
-                self.waiting.insert(place, entry);
-            }
-        }
+        let thread = &mut self.threads[number];
+        thread.wait.object = object;
+        thread.wait.place = self.queues.join(number, object, &thread.also_waits_for);
     }
 
     /// Takes a thread out of the queue it waits in.
     pub fn dequeue(&mut self, number: usize) {
-        let wait = &self.threads[number].wait;
-        let entry = (wait.object, wait.sequence, number as u16);
-        if let Ok(place) = self.waiting.binary_search(&entry) {
-            self.waiting.remove(place);
-        }
-        if !self.threads[number].also_waits_for.is_empty() {
-            self.waiting.retain(|entry| usize::from(entry.2) != number);
-            self.threads[number].also_waits_for.clear();
-        }
+        let thread = &mut self.threads[number];
+        self.queues.leave(thread.wait.place);
+        thread.also_waits_for.clear();
     }
 
     /// The threads that wait for `object`, first come first.
     pub fn queue(&self, object: usize) -> impl Iterator<Item = usize> + '_ {
-        let first = self.waiting.partition_point(|entry| entry.0 < object);
-        self.waiting[first..]
-            .iter()
-            .take_while(move |entry| entry.0 == object)
-            .map(|entry| usize::from(entry.2))
+        self.queues.waiting(object)
     }
 
     /// Whether a thread still stands in the queue of what it waits for.
     pub fn is_queued(&self, number: usize) -> bool {
-        self.waiting
-            .iter()
-            .any(|entry| usize::from(entry.2) == number)
+        self.queues.contain(number)
     }
 
     /// Makes a blocked thread able to run that keeps its place in its queue.
@@ -340,6 +319,7 @@ impl Execution {
         self.threads[number].state = State::Ready;
         if let Err(place) = self.enabled.binary_search(&(number as u16)) {
             self.enabled.insert(place, number as u16);
+            self.arrivals.push(number);
         }
     }
 

@@ -44,6 +44,7 @@ pub mod oracles;
 pub mod orders;
 pub mod own;
 pub mod posix_timers;
+pub mod queues;
 pub mod record;
 pub mod rseq;
 pub mod scheduler;

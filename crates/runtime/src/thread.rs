@@ -1,6 +1,7 @@
 //! A logical thread: a fiber with somebody's thread-local storage.
 
 use crate::io::Probe;
+use crate::queues::Place;
 use alloc::vec::Vec;
 use raddle_abi::site::{Operation, SiteId};
 
@@ -26,8 +27,8 @@ pub struct Wait {
     pub bits: u32,
     /// Virtual time at which the wait ends by itself; `u64::MAX` for never.
     pub deadline: u64,
-    /// Order of arrival, for first come, first served.
-    pub sequence: u64,
+    /// Where it stands among those who wait for `object`.
+    pub place: Place,
     /// Scheduling point since which it waits.
     pub since: u64,
     /// Where it waits.
@@ -46,7 +47,7 @@ impl Wait {
         object: 0,
         bits: !0,
         deadline: u64::MAX,
-        sequence: 0,
+        place: Place::NONE,
         since: 0,
         site: 0,
         ends_quietly: false,

@@ -303,6 +303,7 @@ fn a_held_thread_wakes_others_up_before_it_waits() {
                 current: 0,
                 current_enabled: true,
                 enabled,
+                arrivals: None,
                 pending: &pending,
                 steps: &[0, 0],
                 point: 0,

@@ -23,6 +23,9 @@ const COMMON_DEPTH: u32 = 5;
 /// Largest depth that makes sense; more change points are close to a random walk.
 pub const MAX_DEPTH: u32 = 64;
 
+/// Enabled threads up to which all of them are looked at.
+const FEW: usize = 16;
+
 /// See the module's description.
 pub struct Pct {
     /// 0 if it is drawn for each execution.
@@ -36,6 +39,13 @@ pub struct Pct {
     changes: Vec<u64>,
     /// The next priority below all others.
     lowest: i64,
+    /// Who can run, in ascending order of priority, and maybe others who no longer can, so that
+    /// not all of many have to be looked at.
+    ready: Vec<u16>,
+    /// Whether each thread is one of them.
+    is_ready: Vec<bool>,
+    /// How many of the arrivals are among them; nothing if that has to be found out.
+    seen: Option<u64>,
 }
 
 impl Pct {
@@ -48,6 +58,9 @@ impl Pct {
             order: Vec::new(),
             changes: Vec::new(),
             lowest: 0,
+            ready: Vec::new(),
+            is_ready: Vec::new(),
+            seen: None,
         }
     }
 
@@ -73,9 +86,76 @@ impl Pct {
 
     fn drop_below_all(&mut self, thread: usize) {
         self.lowest -= 1;
+        let place = self.place(thread);
+        if self.ready.get(place) == Some(&(thread as u16)) {
+            self.ready[..=place].rotate_right(1);
+        }
         if let Some(priority) = self.priorities.get_mut(thread) {
             *priority = self.lowest;
         }
+    }
+
+    fn priority(&self, thread: usize) -> i64 {
+        self.priorities.get(thread).copied().unwrap_or(0)
+    }
+
+    /// Where a thread stands among those who are ready, or would.
+    fn place(&self, thread: usize) -> usize {
+        let priority = self.priority(thread);
+        self.ready
+            .partition_point(|&other| self.priority(usize::from(other)) < priority)
+    }
+
+    fn add_ready(&mut self, thread: usize) {
+        if self.is_ready.len() <= thread {
+            self.is_ready.resize(thread + 1, false);
+        }
+        if !core::mem::replace(&mut self.is_ready[thread], true) {
+            let place = self.place(thread);
+            self.ready.insert(place, thread as u16);
+        }
+    }
+
+    fn forget_ready(&mut self) {
+        self.ready.clear();
+        self.is_ready.clear();
+        self.seen = None;
+    }
+
+    /// The enabled thread with the highest priority, where it is known who has become able to run.
+    fn best_ready(&mut self, view: &View<'_>) -> Option<usize> {
+        let arrivals = view.arrivals?;
+        match self.seen.and_then(|seen| arrivals.since(seen)) {
+            Some(new) => new.for_each(|thread| self.add_ready(thread)),
+            None => {
+                self.forget_ready();
+                for &thread in view.enabled {
+                    self.add_ready(usize::from(thread));
+                }
+            }
+        }
+        self.seen = Some(arrivals.total());
+        loop {
+            let best = usize::from(*self.ready.last()?);
+            if view.is_enabled(best) {
+                return Some(best);
+            }
+            self.ready.pop();
+            self.is_ready[best] = false;
+        }
+    }
+
+    /// The same where it is not.
+    fn best_of_all(&self, view: &View<'_>) -> usize {
+        let mut best = view.candidate(0);
+        let mut best_priority = i64::MIN;
+        for &thread in view.enabled {
+            let priority = self.priority(usize::from(thread));
+            if priority > best_priority {
+                (best, best_priority) = (usize::from(thread), priority);
+            }
+        }
+        best
     }
 }
 
@@ -85,6 +165,7 @@ impl Strategy for Pct {
         self.priorities.clear();
         self.order.clear();
         self.lowest = 0;
+        self.forget_ready();
         let length = if length == 0 { UNKNOWN_LENGTH } else { length };
         self.changes.clear();
         let depth = match self.depth {
@@ -115,16 +196,11 @@ impl Strategy for Pct {
         if view.yielded {
             self.drop_below_all(view.current);
         }
-        let mut best = view.candidate(0);
-        let mut best_priority = i64::MIN;
-        for &thread in view.enabled {
-            let thread = usize::from(thread);
-            let priority = self.priorities.get(thread).copied().unwrap_or(0);
-            if priority > best_priority {
-                (best, best_priority) = (thread, priority);
-            }
+        if view.enabled.len() <= FEW {
+            return self.best_of_all(view);
         }
-        best
+        self.best_ready(view)
+            .unwrap_or_else(|| self.best_of_all(view))
     }
 }
 
@@ -132,7 +208,7 @@ impl Strategy for Pct {
 mod tests {
     use super::*;
     use crate::simulator::{Op, run};
-    use crate::strategy::Pending;
+    use crate::strategy::{Arrivals, Pending};
 
     /// How many of `runs` seeds put thread 1's only step between steps 3 and 4 of thread 0,
     /// which is a bug of depth 2.
@@ -178,6 +254,7 @@ mod tests {
                 current: 0,
                 current_enabled: true,
                 enabled: &[0, 1, 2, 3],
+                arrivals: None,
                 pending: &[Pending::UNKNOWN; 4],
                 steps: &[0; 4],
                 point: 0,
@@ -189,6 +266,53 @@ mod tests {
             first.iter().all(|&count| (1_800..2_200).contains(&count)),
             "{first:?}"
         );
+    }
+
+    #[test]
+    fn keeping_account_of_who_can_run_makes_no_difference() {
+        let mut rng = Rng::new(3);
+        let (mut one, mut other) = (Pct::new(9), Pct::new(9));
+        for seed in 0..40 {
+            let mut arrivals = Arrivals::new();
+            let mut enabled = vec![0];
+            let (mut current, mut count) = (0, 1);
+            one.begin(seed, 400);
+            other.begin(seed, 400);
+            for point in 0..400 {
+                for _ in 0..rng.below(4) * rng.below(8) {
+                    if count < 70 && rng.below(3) == 0 {
+                        one.thread_started(count, 0, 0);
+                        other.thread_started(count, 0, 0);
+                        count += 1;
+                    }
+                    let thread = rng.below(count as u64) as u16;
+                    match enabled.binary_search(&thread) {
+                        Err(place) => {
+                            enabled.insert(place, thread);
+                            arrivals.push(usize::from(thread));
+                        }
+                        Ok(place) if enabled.len() > 1 && rng.below(3) == 0 => {
+                            enabled.remove(place);
+                        }
+                        Ok(_) => {}
+                    }
+                }
+                let current_enabled = enabled.contains(&(current as u16));
+                let view = View {
+                    current,
+                    current_enabled,
+                    enabled: &enabled,
+                    arrivals: None,
+                    pending: &[],
+                    steps: &[],
+                    point,
+                    yielded: current_enabled && rng.below(9) == 0,
+                };
+                let arrivals = Some(&arrivals).filter(|_| rng.below(20) > 0);
+                current = one.pick(&view);
+                assert_eq!(other.pick(&View { arrivals, ..view }), current);
+            }
+        }
     }
 
     #[test]

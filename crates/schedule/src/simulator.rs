@@ -150,6 +150,7 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
             current,
             current_enabled: machine.is_enabled(current),
             enabled: &enabled,
+            arrivals: None,
             pending: &pending,
             steps: &steps,
             point,

@@ -31,6 +31,51 @@ impl Pending {
     };
 }
 
+/// The threads that became able to run last, for strategies that keep account of who can.
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    /// The `n`-th one of the execution stands at `n` modulo the length.
+    last: [u16; Self::KEPT],
+    total: u64,
+}
+
+impl Arrivals {
+    const KEPT: usize = 16;
+
+    /// Nobody yet.
+    pub const fn new() -> Self {
+        Self {
+            last: [0; Self::KEPT],
+            total: 0,
+        }
+    }
+
+    /// A thread was added that can run, or one that could not is able to now.
+    #[inline(always)]
+    pub fn push(&mut self, thread: usize) {
+        self.last[self.total as usize % Self::KEPT] = thread as u16;
+        self.total += 1;
+    }
+
+    /// How many there were in this execution.
+    pub const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Those after the first `seen`, if they are still known.
+    pub fn since(&self, seen: u64) -> Option<impl Iterator<Item = usize> + '_> {
+        let is_known = seen <= self.total && self.total - seen <= Self::KEPT as u64;
+        let thread = |number: u64| usize::from(self.last[number as usize % Self::KEPT]);
+        is_known.then(|| (seen..self.total).map(thread))
+    }
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// The state of an execution at a scheduling point.
 ///
 /// Every pick has its own pair of `current` and `steps[current]`, because `current` is the
@@ -44,6 +89,8 @@ pub struct View<'a> {
     pub current_enabled: bool,
     /// The threads that can run, in ascending order; never empty.
     pub enabled: &'a [u16],
+    /// Who of them was added last, where that is known.
+    pub arrivals: Option<&'a Arrivals>,
     /// What each thread stands before, by thread number.
     pub pending: &'a [Pending],
     /// How often each thread was picked, by thread number.
@@ -98,6 +145,7 @@ impl View<'_> {
         let current_enabled = threads.contains(&(self.current as u16));
         View {
             enabled: threads,
+            arrivals: None,
             current_enabled,
             yielded: self.yielded && current_enabled,
             ..*self

@@ -3,6 +3,7 @@
 use super::nr;
 use core::arch::{asm, naked_asm};
 use core::ffi::c_void;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// A raw system call. Returns the kernel's value: errors are small negative numbers.
 ///
@@ -269,6 +270,65 @@ pub unsafe fn copy(from: usize, to: usize, bytes: usize) {
     unsafe {
         asm!("rep movsb", inout("rdi") to => _, inout("rsi") from => _, inout("rcx") bytes => _,
             options(nostack, preserves_flags));
+    }
+}
+
+/// Whether [`keep_larger`] may use AVX2.
+static HAS_AVX2: AtomicBool = AtomicBool::new(false);
+
+/// What `cpuid` says of a leaf: eax, ebx and ecx.
+fn cpuid(leaf: u32) -> [u32; 3] {
+    let (eax, ebx, ecx): (u32, u64, u32);
+    // SAFETY: reads about the processor; the compiler keeps rbx for itself.
+    unsafe {
+        asm!("mov {0}, rbx", "cpuid", "xchg {0}, rbx", out(reg) ebx, inlateout("eax") leaf => eax,
+            inlateout("ecx") 0 => ecx, lateout("edx") _, options(nomem, nostack, preserves_flags));
+    }
+    [eax, ebx as u32, ecx]
+}
+
+/// Finds out what the processor can do, for [`keep_larger`].
+pub fn look_at_processor() {
+    const OSXSAVE: u32 = 1 << 27;
+    const AVX2: u32 = 1 << 5;
+    const STATE: u32 = 6;
+    if cpuid(0)[0] < 7 || cpuid(1)[2] & OSXSAVE == 0 || cpuid(7)[1] & AVX2 == 0 {
+        return;
+    }
+    let state: u32;
+    // SAFETY: the kernel has enabled this instruction, which reads a register.
+    unsafe {
+        asm!("xgetbv", in("ecx") 0, lateout("eax") state, lateout("edx") _,
+            options(nomem, nostack, preserves_flags));
+    }
+    HAS_AVX2.store(state & STATE == STATE, Ordering::Relaxed);
+}
+
+/// Raises each of `count` words to what stands in `from`, where that is larger.
+///
+/// # Safety
+/// Both are that many words, and the program's other threads leave them alone.
+pub unsafe fn keep_larger(into: *mut u32, from: *const u32, count: usize) {
+    if HAS_AVX2.load(Ordering::Relaxed) {
+        // SAFETY: the processor can, and the caller's promise.
+        unsafe { keep_larger_by_eight(into, from, count) }
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { keep_larger_of_words(into, from, count) }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+unsafe fn keep_larger_by_eight(into: *mut u32, from: *const u32, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { keep_larger_of_words(into, from, count) }
+}
+
+#[inline(always)]
+unsafe fn keep_larger_of_words(into: *mut u32, from: *const u32, count: usize) {
+    for index in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe { *into.add(index) = (*into.add(index)).max(*from.add(index)) }
     }
 }
 

@@ -3,8 +3,12 @@
 //!
 //! Relaxed operations make no edge by themselves. A release sequence is continued by
 //! read-modify-writes only. Threads use slots; a slot is used again after its thread was
-//! joined, which can hide a race but never invents one.
+//! joined, and its next owner comes after that one: this can hide a race but never invents one.
+//!
+//! Who has seen a time of a slot has therefore seen all that the slot had seen by then. That
+//! saves most joins and copies, whose cost grows with the number of threads.
 
+use crate::arch;
 use crate::own;
 use alloc::vec::Vec;
 use raddle_abi::hooks::order;
@@ -14,6 +18,8 @@ pub const SLOTS: usize = 4096;
 /// Words from row to row; not a power of two, so that rows do not share cache sets.
 const STRIDE: usize = SLOTS + 16;
 const CLOCK_ARENA: usize = 1 << 30;
+/// Slots up to which a clock is small enough to be joined and copied without further thought.
+const NARROW: usize = 16;
 
 /// Clock of an atomic object: what its last release sequence carries.
 #[derive(Clone, Copy)]
@@ -48,6 +54,10 @@ pub struct Clocks {
     /// The clock at the last release fence.
     released: usize,
     has_released: Vec<bool>,
+    /// Whether anything stands in a slot's row of `acquirable`.
+    has_acquirable: Vec<bool>,
+    /// Its own time when a slot last learnt of others.
+    learnt: Vec<u32>,
     width: usize,
     /// The largest width so far.
     widest: usize,
@@ -69,6 +79,8 @@ impl Clocks {
             acquirable: 0,
             released: 0,
             has_released: Vec::new(),
+            has_acquirable: Vec::new(),
+            learnt: Vec::new(),
             width: 0,
             widest: 0,
             free: Vec::new(),
@@ -89,6 +101,9 @@ impl Clocks {
         self.arena = own::map(CLOCK_ARENA);
         self.objects.resize(1 << 12, NO_OBJECT);
         self.has_released.resize(SLOTS, false);
+        self.has_acquirable.resize(SLOTS, false);
+        self.learnt.resize(SLOTS, 0);
+        arch::look_at_processor();
     }
 
     /// Number of the execution, for tagging.
@@ -143,13 +158,26 @@ impl Clocks {
         self.width += 1;
         self.widest = self.widest.max(self.width);
         // Rows are zero from the number of slots on, so that those of others need no look.
-        for matrix in [self.threads, self.acquirable, self.released] {
-            // SAFETY: a row of the matrix, which is at least that long.
-            unsafe { core::ptr::write_bytes(Self::word(matrix, slot, 0), 0, self.widest) };
-        }
+        // SAFETY: a row of the matrix, which is at least that long.
+        unsafe { core::ptr::write_bytes(Self::word(self.threads, slot, 0), 0, self.widest) };
         self.has_released[slot] = false;
+        self.forget_acquirable(slot);
         self.tick(slot);
+        self.learns(slot);
         slot
+    }
+
+    /// The slot's clock is about to change, and not only in its own time.
+    #[inline(always)]
+    fn learns(&mut self, slot: usize) {
+        self.learnt[slot] = self.time(slot);
+    }
+
+    fn forget_acquirable(&mut self, slot: usize) {
+        if core::mem::take(&mut self.has_acquirable[slot]) {
+            // SAFETY: a row of the matrix, which is at least that long.
+            unsafe { core::ptr::write_bytes(Self::word(self.acquirable, slot, 0), 0, self.widest) };
+        }
     }
 
     /// A thread starts another one; returns the new one's slot.
@@ -159,16 +187,13 @@ impl Clocks {
             None => self.new_slot(),
         };
         let time = self.time(slot);
-        for other in 0..self.width {
-            // SAFETY: inside the matrix.
-            unsafe {
-                *Self::word(self.threads, slot, other) = *Self::word(self.threads, parent, other);
-                *Self::word(self.acquirable, slot, other) = 0;
-            }
-        }
+        let row = Self::word(self.threads, slot, 0);
+        self.merge_row(row, Self::word(self.threads, parent, 0), self.width);
         // SAFETY: inside the matrix.
-        unsafe { *Self::word(self.threads, slot, slot) = time + 1 };
+        unsafe { *row.add(slot) = time + 1 };
         self.has_released[slot] = false;
+        self.forget_acquirable(slot);
+        self.learns(slot);
         self.tick(parent);
         slot
     }
@@ -184,17 +209,17 @@ impl Clocks {
     /// Brings a stored clock into a slot's, but for the slot's own time.
     pub fn merge(&mut self, slot: usize, clock: &[u32]) {
         let time = self.time(slot);
-        self.merge_row(
-            Self::word(self.threads, slot, 0),
-            clock.as_ptr(),
-            clock.len(),
-        );
+        self.learns(slot);
+        let row = Self::word(self.threads, slot, 0);
+        // SAFETY: rows are at least as long as any clock.
+        unsafe { arch::keep_larger(row, clock.as_ptr(), clock.len()) };
         // SAFETY: inside the matrix.
         unsafe { *Self::word(self.threads, slot, slot) = time };
     }
 
     /// A thread has waited for the end of another one, whose slot is free from now on.
     pub fn join(&mut self, waiter: usize, ended: usize) {
+        self.learns(waiter);
         self.merge_row(
             Self::word(self.threads, waiter, 0),
             Self::word(self.threads, ended, 0),
@@ -203,19 +228,29 @@ impl Clocks {
         self.free.push(ended as u16);
     }
 
+    /// Joins one clock with another. Both have room for whole groups of eight words.
     #[inline(always)]
     fn merge_row(&self, into: *mut u32, from: *const u32, width: usize) {
-        for column in 0..width {
-            // SAFETY: both have at least `width` words.
-            unsafe { *into.add(column) = (*into.add(column)).max(*from.add(column)) }
+        if width > NARROW {
+            // SAFETY: as above; what lies behind the last slot is zero in both.
+            return unsafe { arch::keep_larger(into, from, (width + 7) & !7) };
+        }
+        let (into, from) = (into.cast::<[u32; 4]>(), from.cast::<[u32; 4]>());
+        for group in 0..width.div_ceil(4) {
+            // SAFETY: as above.
+            unsafe {
+                for (mine, theirs) in (*into.add(group)).iter_mut().zip(*from.add(group)) {
+                    *mine = theirs.max(*mine);
+                }
+            }
         }
     }
 
-    /// Copies a row into an object's clock. Both have room for whole groups of four words.
+    /// Copies a row into an object's clock.
     #[inline(always)]
     fn copy_row(&self, into: *mut u32, from: *const u32) {
         let (into, from) = (into.cast::<[u32; 4]>(), from.cast::<[u32; 4]>());
-        // SAFETY: inside the arena, whose clocks take whole groups, and inside the matrix.
+        // SAFETY: both have room for whole groups.
         unsafe {
             *into = *from;
             if self.width > 4 {
@@ -251,17 +286,18 @@ impl Clocks {
             self.grow_objects();
         }
         let index = self.place(address);
-        let width = self.width as u32;
         let object = self.objects[index];
-        if object.run == self.run && object.width >= width {
+        if object.run == self.run && object.width as usize >= self.width {
             return index;
         }
+        // Room for threads to come: one clock for each number of threads would cost its square.
+        let width = ((self.width + self.width / 2 + 7) & !7).min(SLOTS);
         let clock = self.arena_next;
-        if clock + self.width * 4 > self.arena + CLOCK_ARENA {
+        if clock + width * 4 > self.arena + CLOCK_ARENA {
             self.exhausted = true;
             return index;
         }
-        self.arena_next += (self.width * 4 + 15) & !15;
+        self.arena_next += width * 4;
         let old_width = if object.run == self.run {
             object.width as usize
         } else {
@@ -270,22 +306,17 @@ impl Clocks {
         if object.run != self.run {
             self.objects_used += 1;
         }
-        for column in 0..self.width {
-            // SAFETY: inside the arena, and inside the old clock.
-            unsafe {
-                let value = if column < old_width {
-                    *(object.clock as *const u32).add(column)
-                } else {
-                    0
-                };
-                *(clock as *mut u32).add(column) = value;
-            }
+        // SAFETY: inside the arena, and inside the old clock.
+        unsafe {
+            let (old, new) = (object.clock as *const u32, clock as *mut u32);
+            core::ptr::copy_nonoverlapping(old, new, old_width);
+            core::ptr::write_bytes(new.add(old_width), 0, width - old_width);
         }
         self.objects[index] = Object {
             address,
             clock,
             run: self.run,
-            width,
+            width: width as u32,
             writer: if old_width == 0 { MANY } else { object.writer },
             time: object.time,
         };
@@ -298,28 +329,32 @@ impl Clocks {
         self.load_from(slot, self.place(address), memory_order);
     }
 
+    /// Returns whether `slot` has then seen all that the object carries.
     #[inline(always)]
-    fn load_from(&mut self, slot: usize, place: usize, memory_order: u32) {
-        let object = &self.objects[place];
-        if object.run != self.run {
-            return;
+    fn load_from(&mut self, slot: usize, place: usize, memory_order: u32) -> bool {
+        let object = self.objects[place];
+        if object.run != self.run || self.has_seen_all(self.threads, slot, &object) {
+            return true;
         }
-        let matrix = if order::acquires(memory_order) {
-            self.threads
-        } else {
-            self.acquirable
-        };
-        // Who has seen the time of a thread has seen all that the thread had seen by then.
+        let acquires = order::acquires(memory_order);
+        let (clock, width) = (object.clock as *const u32, object.width as usize);
+        let width = width.min(self.width);
+        if acquires {
+            self.learns(slot);
+            self.merge_row(Self::word(self.threads, slot, 0), clock, width);
+        } else if !self.has_seen_all(self.acquirable, slot, &object) {
+            self.has_acquirable[slot] = true;
+            self.merge_row(Self::word(self.acquirable, slot, 0), clock, width);
+        }
+        acquires
+    }
+
+    /// Whether all that an object carries stands in a slot's row of a matrix.
+    #[inline(always)]
+    fn has_seen_all(&self, matrix: usize, slot: usize, object: &Object) -> bool {
         // SAFETY: inside the matrix.
-        let seen = object.writer != MANY
-            && unsafe { *Self::word(matrix, slot, object.writer as usize) } >= object.time;
-        if !seen {
-            self.merge_row(
-                Self::word(matrix, slot, 0),
-                object.clock as *const u32,
-                object.width as usize,
-            );
-        }
+        object.writer != MANY
+            && unsafe { *Self::word(matrix, slot, object.writer as usize) } >= object.time
     }
 
     /// What an object's last release sequence carries; nothing if there was none.
@@ -335,15 +370,32 @@ impl Clocks {
     /// An atomic load by `slot` of a store that has released this.
     pub fn load_released(&mut self, slot: usize, released: &[u32], memory_order: u32) {
         let matrix = if order::acquires(memory_order) {
+            self.learns(slot);
             self.threads
         } else {
+            self.has_acquirable[slot] = true;
             self.acquirable
         };
-        self.merge_row(
-            Self::word(matrix, slot, 0),
-            released.as_ptr(),
-            released.len(),
-        );
+        let row = Self::word(matrix, slot, 0);
+        // SAFETY: rows are at least as long as any clock.
+        unsafe { arch::keep_larger(row, released.as_ptr(), released.len()) };
+    }
+
+    /// Makes an object's clock that of a slot, and time pass there.
+    #[inline(always)]
+    fn release(&mut self, index: usize, slot: usize) {
+        let object = self.objects[index];
+        let (clock, row) = (object.clock as *mut u32, Self::word(self.threads, slot, 0));
+        let is_own = object.writer as usize == slot && self.learnt[slot] <= object.time;
+        if self.width > NARROW && is_own {
+            // Nothing has changed since but the slot's own time.
+            // SAFETY: both have that many words.
+            unsafe { *clock.add(slot) = *row.add(slot) };
+        } else {
+            self.copy_row(clock, row);
+        }
+        self.set_writer(index, slot as u32);
+        self.tick(slot);
     }
 
     /// Says whose clock an object's clock is.
@@ -371,26 +423,24 @@ impl Clocks {
         if self.exhausted {
             return;
         }
-        let clock = self.objects[index].clock as *mut u32;
         if releases {
-            self.copy_row(clock, Self::word(self.threads, slot, 0));
-        } else if self.has_released[slot] {
+            return self.release(index, slot);
+        }
+        let clock = self.objects[index].clock as *mut u32;
+        if self.has_released[slot] {
             self.copy_row(clock, Self::word(self.released, slot, 0));
         } else {
             // SAFETY: the object's clock has that many words.
             unsafe { core::ptr::write_bytes(clock, 0, self.width) };
         }
-        self.set_writer(index, if releases { slot as u32 } else { MANY });
-        if releases {
-            self.tick(slot);
-        }
+        self.set_writer(index, MANY);
     }
 
     /// A read-modify-write, which continues a release sequence.
     #[inline(always)]
     pub fn modify(&mut self, slot: usize, address: usize, memory_order: u32) {
         let place = self.place(address);
-        self.load_from(slot, place, memory_order);
+        let has_all = self.load_from(slot, place, memory_order);
         let releases = order::releases(memory_order);
         if !releases && !self.has_released[slot] {
             return;
@@ -404,20 +454,13 @@ impl Clocks {
         if self.exhausted {
             return;
         }
-        let clock = self.objects[index].clock as *mut u32;
-        let row = if releases {
-            Self::word(self.threads, slot, 0)
-        } else {
-            Self::word(self.released, slot, 0)
-        };
-        // One that also acquired has taken over what the object carried before.
-        let whole = releases && order::acquires(memory_order);
-        if whole {
-            self.copy_row(clock, row);
-        } else {
-            self.merge_row(clock, row, self.width);
+        if releases && has_all {
+            return self.release(index, slot);
         }
-        self.set_writer(index, if whole { slot as u32 } else { MANY });
+        let matrix = [self.released, self.threads][usize::from(releases)];
+        let clock = self.objects[index].clock as *mut u32;
+        self.merge_row(clock, Self::word(matrix, slot, 0), self.width);
+        self.set_writer(index, MANY);
         if releases {
             self.tick(slot);
         }
@@ -425,21 +468,18 @@ impl Clocks {
 
     /// A fence.
     pub fn fence(&mut self, slot: usize, memory_order: u32) {
-        if order::acquires(memory_order) {
-            self.merge_row(
-                Self::word(self.threads, slot, 0),
-                Self::word(self.acquirable, slot, 0),
-                self.width,
-            );
+        let row = Self::word(self.threads, slot, 0);
+        if order::acquires(memory_order) && self.has_acquirable[slot] {
+            self.learns(slot);
+            self.merge_row(row, Self::word(self.acquirable, slot, 0), self.width);
         }
         if order::releases(memory_order) {
-            for column in 0..self.width {
-                // SAFETY: inside the matrices.
-                unsafe {
-                    *Self::word(self.released, slot, column) =
-                        *Self::word(self.threads, slot, column)
-                };
-            }
+            // As far as threads to come may look.
+            let width = self.widest;
+            // SAFETY: inside the matrices.
+            unsafe {
+                core::ptr::copy_nonoverlapping(row, Self::word(self.released, slot, 0), width)
+            };
             self.has_released[slot] = true;
             self.tick(slot);
         }
