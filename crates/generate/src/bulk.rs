@@ -15,7 +15,7 @@ use crate::test_case::{Call, TestCase};
 /// One of so many tests of a prepared object has a large one, once its pair was tried.
 const RATE: u64 = 3;
 /// How often a call is repeated: once more than there is room for, where room doubles.
-const SIZES: [usize; 3] = [33, 65, 129];
+const SIZES: [usize; 2] = [33, 65];
 /// Fewer repetitions than this are left out by the thread.
 const LEFT: u64 = 12;
 /// Most calls that make the object larger again.
