@@ -93,6 +93,29 @@ fn threads_drop_what_they_own_and_call_what_nobody_else_has() {
 }
 
 #[test]
+fn what_a_call_returned_is_given_to_later_ones() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(&["generate", "types::Lockers", "--time", "20s"], 100);
+    let tests = generated(&run);
+    assert_eq!(tests.len(), 1, "{tests:?}");
+    let (kind, source) = tests[0];
+    assert_eq!(kind, "panic", "{source}");
+    assert!(
+        source.contains("let key = lockers.rent().unwrap();"),
+        "{source}"
+    );
+    assert_eq!(
+        source.matches("lockers.give_back(key)").count(),
+        2,
+        "{source}"
+    );
+    // The test that was written down shows it.
+    let findings = run.findings();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].confirmed);
+}
+
+#[test]
 fn what_needs_no_threads_is_said_to_need_none() {
     let fixture = Fixture::special("types");
     let run = fixture.check(&["generate", "types::Shelf", "--time", "4s"], 100);

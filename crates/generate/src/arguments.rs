@@ -1,6 +1,7 @@
 //! From the type of an argument to how values of it are made.
 
 use crate::constructors::constructors;
+use crate::feedback::Fed;
 use crate::library::Library;
 use crate::model::{Bound, Substitution, Type, is_std, last};
 use crate::recipe::{Closure, Recipe, Returned};
@@ -44,6 +45,8 @@ pub struct Maker<'a> {
     depth: usize,
     /// The type under test, of which another object is there to be passed.
     own: Option<&'a Type>,
+    /// Types of which earlier calls return values.
+    fed: &'a [Fed],
 }
 
 impl<'a> Maker<'a> {
@@ -53,7 +56,18 @@ impl<'a> Maker<'a> {
             library,
             depth: 0,
             own: None,
+            fed: &[],
         }
+    }
+
+    /// The same, with values of these types that earlier calls returned.
+    pub const fn feeding(self, fed: &'a [Fed]) -> Self {
+        Self { fed, ..self }
+    }
+
+    /// Types of which earlier calls return values.
+    pub(crate) const fn fed(self) -> &'a [Fed] {
+        self.fed
     }
 
     /// The same for calls on an object of this type, which another one of it can be given to.
@@ -82,6 +96,14 @@ impl<'a> Maker<'a> {
         if let Some(other) = self.other(one) {
             return Ok(Recipe::Fixed(other.to_owned()));
         }
+        if let Some(fed) = self.fed.iter().position(|fed| fed.one == *one) {
+            let plain = self.feeding(&[]).value(one, hint);
+            return Ok(Recipe::Fed {
+                fed,
+                name: hint.to_owned(),
+                plain: plain.ok().map(Box::new),
+            });
+        }
         if self.depth > DEEPEST {
             return Err(format!("`{}` goes too deep", one.short()));
         }
@@ -105,7 +127,7 @@ impl<'a> Maker<'a> {
             Type::Unknown(text) if text == SEEN => Ok(Recipe::Fixed("String::new()".to_owned())),
             Type::Path(path, types) if is_std(path) => self.std_value(last(path), path, types),
             Type::Path(..) => {
-                let found = constructors(self.deeper(), one);
+                let found = constructors(self.deeper().feeding(&[]), one);
                 let found = found.into_iter().find(|found| found.parts.len() == 1);
                 found
                     .map(|found| found.recipe)

@@ -4,11 +4,12 @@ use crate::arguments::Maker;
 use crate::companions::{from_others, with_others};
 use crate::constants::Constants;
 use crate::constructors::{Constructor, constructors};
+use crate::feedback::{self, Fed};
 use crate::free_functions::one_function;
 use crate::handovers::{dropping, making};
 use crate::holding::{Holding, holding};
 use crate::library::Library;
-use crate::methods::{Operation, Refused, methods};
+use crate::methods::{Methods, Operation, Refused, methods};
 use crate::model::Type;
 use crate::type_name::{TypeError, find_type};
 
@@ -17,6 +18,8 @@ const CONSTRUCTORS: usize = 6;
 /// If a type has no more operations than that, making new ones is an operation too: what they have in
 /// common may lie behind them, in a table of all that there are.
 const FEW: usize = 4;
+/// Times that methods are looked at again because what others return makes more of them possible.
+const ROUNDS: usize = 4;
 
 /// What a type offers.
 #[derive(Clone, Debug)]
@@ -32,6 +35,8 @@ pub struct Discovery {
     pub holdings: Vec<Holding>,
     /// Whether there are two objects of the type, because some methods are given another one.
     pub is_paired: bool,
+    /// Types of which calls return values that become arguments of later calls.
+    pub fed: Vec<Fed>,
     /// How they are made, the simplest first.
     pub constructors: Vec<Constructor>,
     /// What can be called.
@@ -110,20 +115,11 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
     if holdings == [Holding::Owned] {
         return Err(DiscoveryError::NotShared(subject.short()));
     }
-    let (mut operations, mut refused) = (Vec::new(), Vec::new());
-    for (index, part) in parts.iter().enumerate() {
-        if parts[..index].contains(part) {
-            continue;
-        }
-        let holding = holdings[index];
-        let maker = match is_alone && !holding.is_own() {
-            true => maker.beside(&subject),
-            false => maker,
-        };
-        let found = methods(maker, part, index, holding);
-        operations.extend(found.operations);
-        refused.extend(found.refused);
-    }
+    let (fed, found_methods) = fed_back(maker, &parts, &holdings);
+    let Methods {
+        mut operations,
+        refused,
+    } = found_methods;
     if is_alone && holdings[0] == Holding::Cloned && operations.len() <= FEW {
         operations.extend(making(library, &subject, &found));
     }
@@ -146,11 +142,49 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
         written,
         parts: types,
         holdings,
+        fed,
         constructors: found,
         operations,
         refused,
         constants: Constants::default(),
     })
+}
+
+/// The methods of all parts, and the types of which they return values for each other. What one returns may
+/// make another one possible, and so on.
+fn fed_back(maker: Maker<'_>, parts: &[Type], holdings: &[Holding]) -> (Vec<Fed>, Methods) {
+    let mut fed = Vec::new();
+    for _ in 0..ROUNDS {
+        let found = all_methods(maker.feeding(&fed), parts, holdings);
+        let returned = feedback::returned(maker.library, &found.operations, parts);
+        if returned == fed {
+            break;
+        }
+        fed = returned;
+    }
+    let found = all_methods(maker.feeding(&fed), parts, holdings);
+    let fed = feedback::used(&fed, &found.operations);
+    let found = all_methods(maker.feeding(&fed), parts, holdings);
+    (fed, found)
+}
+
+/// The methods of all parts.
+fn all_methods(maker: Maker<'_>, parts: &[Type], holdings: &[Holding]) -> Methods {
+    let mut all = Methods::default();
+    for (index, part) in parts.iter().enumerate() {
+        if parts[..index].contains(part) {
+            continue;
+        }
+        let holding = holdings[index];
+        let maker = match parts.len() == 1 && !holding.is_own() {
+            true => maker.beside(part),
+            false => maker,
+        };
+        let found = methods(maker, part, index, holding);
+        all.operations.extend(found.operations);
+        all.refused.extend(found.refused);
+    }
+    all
 }
 
 /// What makes the objects of a test: one of the type, with others that belong to it.

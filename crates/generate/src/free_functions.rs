@@ -28,6 +28,7 @@ pub(crate) fn one_function(
             parts: Vec::new(),
             holdings: Vec::new(),
             is_paired: false,
+            fed: Vec::new(),
             constructors: vec![Constructor::nothing()],
             operations: vec![operation],
             refused: Vec::new(),
@@ -76,11 +77,13 @@ fn operation(library: &Library, path: &str, function: &Function) -> Result<Opera
         signature: format!("{}({}){returned}", last(path), types.join(", ")),
         part: 0,
         access: Access::None,
-        body: body(library, &step, &output, &class, function.is_async),
+        body: body(library, &step, &output, &class, function.is_async, ""),
         class,
         steps: vec![step],
         is_future: function.is_async,
         may_panic: function.may_panic,
         is_shown: library.has(&output, "Debug") == Some(true),
+        value: None,
+        gives: None,
     })
 }

@@ -29,11 +29,13 @@ pub fn dropping(library: &Library, one: &Type, part: usize, is_alone: bool) -> O
         part,
         access: Access::Drop,
         class: Class::Unit,
-        body: body(library, &step, &Type::unit(), &Class::Unit, false),
+        body: body(library, &step, &Type::unit(), &Class::Unit, false, ""),
         steps: vec![step],
         is_future: false,
         may_panic: false,
         is_shown: false,
+        value: None,
+        gives: None,
     }
 }
 
@@ -61,6 +63,8 @@ pub fn making(library: &Library, one: &Type, constructors: &[Constructor]) -> Ve
             is_future: false,
             may_panic: true,
             is_shown: false,
+            value: None,
+            gives: None,
         }
     };
     all.take(MAKING).map(operation).collect()

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::discovery::Discovery;
 use crate::holding::{Access, Holding};
+use crate::methods::Operation;
 use crate::recipe::{Names, Snippet};
 
 /// The part that is the same for all types.
@@ -22,6 +23,8 @@ pub enum Subject {
     Constructor(usize),
     /// An operation.
     Operation(usize),
+    /// A type whose values are fed back.
+    Fed(usize),
 }
 
 /// What the compiler says about a line of the program.
@@ -123,6 +126,7 @@ impl<'a> Harness<'a> {
     fn lines(&self) -> Vec<(String, Option<Subject>)> {
         let discovery = self.discovery;
         let mut lines = vec![(discovery.constants.code(), None)];
+        lines.extend(self.fed());
         lines.extend(self.parts());
         for index in self.constructors() {
             lines.push((self.constructor(index), Some(Subject::Constructor(index))));
@@ -146,8 +150,9 @@ impl<'a> Harness<'a> {
                 Access::None => String::new(),
             };
             let line = format!(
-                "fn op_{index}(o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep) -> String {{ {object} {} }} // {}",
-                operation.body, operation.name
+                "fn op_{index}(o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep, feed: &mut Feed<'_>) -> String {{ {object} {} }} // {}",
+                self.body(operation),
+                operation.name
             );
             lines.push((line, Some(Subject::Operation(index))));
         }
@@ -165,12 +170,47 @@ impl<'a> Harness<'a> {
         ));
         lines.push((
             format!(
-                "fn call(operation: u16, o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep) -> String {{ match operation {{ {}_ => panic!(\"no such operation\") }} }}",
-                arms(self.operations(), "op", "o, own, u, keep")
+                "fn call(operation: u16, o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep, feed: &mut Feed<'_>) -> String {{ match operation {{ {}_ => panic!(\"no such operation\") }} }}",
+                arms(self.operations(), "op", "o, own, u, keep, feed")
             ),
             None,
         ));
         lines
+    }
+
+    /// What earlier calls returned, by type.
+    fn fed(&self) -> Vec<(String, Option<Subject>)> {
+        let all = self.discovery.fed.iter().enumerate();
+        let mut lines: Vec<_> = all
+            .map(|(index, fed)| {
+                let subject = Subject::Fed(index);
+                let written = match self.dropped.contains_key(&subject) {
+                    true => "()",
+                    false => &fed.written,
+                };
+                let line = format!("type Fed{index} = {written}; const _: fn() = || {{ fn fed<T: Clone + Send + Sync + 'static>() {{}} fed::<Fed{index}>(); }};");
+                (line, Some(subject))
+            })
+            .collect();
+        let fields =
+            (0..self.discovery.fed.len()).map(|index| format!("pub Vec<Option<Fed{index}>>"));
+        let fields: Vec<_> = fields.collect();
+        let fields = fields.join(", ");
+        lines.push((
+            format!("#[derive(Default)] pub struct Fed({fields});"),
+            None,
+        ));
+        lines
+    }
+
+    /// What an operation does. Results that cannot be kept are not fed back.
+    fn body(&self, operation: &Operation) -> String {
+        let gives = operation.gives.as_ref();
+        let gives = gives.filter(|gives| self.dropped.contains_key(&Subject::Fed(gives.fed)));
+        match gives {
+            Some(gives) => operation.body.replacen(&gives.code, "", 1),
+            None => operation.body.clone(),
+        }
     }
 
     /// What all threads share, what each has of its own, and how they come to it.

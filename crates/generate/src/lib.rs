@@ -10,12 +10,14 @@
 
 pub mod arguments;
 pub mod calibrate;
+mod calls;
 pub mod companions;
 pub mod compose;
 pub mod constants;
 pub mod constructors;
 pub mod discovery;
 pub mod effects;
+pub mod feedback;
 mod free_functions;
 mod handles;
 pub mod handovers;
@@ -30,6 +32,7 @@ pub mod library;
 pub mod linearize;
 #[cfg(test)]
 mod linearize_tests;
+pub mod literal;
 pub mod meetings;
 pub mod methods;
 pub mod model;
@@ -40,6 +43,7 @@ pub mod print;
 pub mod program;
 mod receivers;
 pub mod recipe;
+pub mod remembered;
 pub mod results;
 pub mod rustdoc;
 pub mod search;
@@ -47,6 +51,7 @@ pub mod select;
 pub mod sequential;
 pub mod shrink;
 mod solve;
+mod targets;
 pub mod test_case;
 mod traits;
 pub mod type_name;

@@ -3,6 +3,7 @@
 //! handles that they return.
 
 use crate::arguments::{Maker, Refusal};
+use crate::feedback::{self, Gives, Value, is_parameter};
 use crate::handles::on_handle;
 use crate::holding::{Access, Holding};
 use crate::library::Library;
@@ -11,6 +12,7 @@ use crate::receivers::{Receiver, receiver_of};
 use crate::recipe::{Names, Recipe, Snippet};
 use crate::results::{Class, class, shown};
 use crate::solve::solve;
+use crate::targets::add_targets;
 
 /// Traits of std whose methods are not worth a test: they only show, compare or convert.
 const DULL: &[&str] = &[
@@ -64,9 +66,19 @@ pub struct Operation {
     pub may_panic: bool,
     /// Whether its result has `Debug`.
     pub is_shown: bool,
+    /// What its result has in it for later calls.
+    pub value: Option<Value>,
+    /// What it gives them.
+    pub gives: Option<Gives>,
 }
 
 impl Operation {
+    /// What of its arguments is fed back.
+    pub fn fed(&self) -> Vec<(usize, &str, bool)> {
+        let steps = self.steps.iter();
+        steps.flat_map(|step| step.call.fed()).collect()
+    }
+
     /// Whether it is given another object of the type under test.
     pub fn takes_other(&self) -> bool {
         self.body.contains("(&**other)") || self.body.contains("other.clone()")
@@ -139,55 +151,6 @@ pub fn methods(maker: Maker<'_>, one: &Type, part: usize, holding: Holding) -> M
     result
 }
 
-/// Adds the methods of what a type dereferences to, unless its own have their names.
-fn add_targets(
-    maker: Maker<'_>,
-    one: &Type,
-    (part, holding): (usize, Holding),
-    result: &mut Methods,
-) {
-    let access = match holding.is_own() {
-        true => Access::Own,
-        false => Access::Shared,
-    };
-    let mut one = one.clone();
-    for receiver in ["(&***{o})", "(&****{o})"] {
-        let Some(target) = target(maker.library, &one) else {
-            return;
-        };
-        let operations = result.operations.iter().map(|own| own.name.clone());
-        let refused = result.refused.iter().map(|own| own.name.clone());
-        let shadowing: Vec<_> = operations.chain(refused).collect();
-        for (found, known) in maker.library.implementations(&target) {
-            for function in functions(maker.library, &found) {
-                let method = Method {
-                    found: &found,
-                    function,
-                    known: known.clone(),
-                };
-                let takes = &method.function.inputs[0].1;
-                let takes = maker.library.resolve(takes, &method.known);
-                let is_shared = takes == Type::reference(target.clone());
-                if is_shared && !shadowing.contains(&name(&method)) {
-                    add_received(maker, (&target, receiver), (part, access), method, result);
-                }
-            }
-        }
-        one = target;
-    }
-}
-
-/// What a type dereferences to.
-fn target(library: &Library, one: &Type) -> Option<Type> {
-    let all = library.implementations(one).into_iter();
-    let mut deref = all.filter(|(found, _)| {
-        let path = found.of_trait.as_ref().map(|of_trait| &of_trait.path);
-        path.is_some_and(|path| is_std(path) && last(path) == "Deref")
-    });
-    let (_, known) = deref.next()?;
-    known.get("Self::Target").cloned()
-}
-
 /// Functions that others may call, those that a trait provides included.
 pub(crate) fn functions(library: &Library, found: &Implementation) -> Vec<Function> {
     let Some(of_trait) = &found.of_trait else {
@@ -247,7 +210,7 @@ fn add(
 }
 
 /// Adds a method of a type, for which the receiver is written like this.
-fn add_received(
+pub(crate) fn add_received(
     maker: Maker<'_>,
     (one, receiver): (&Type, &str),
     (part, access): (usize, Access),
@@ -306,19 +269,26 @@ fn add_received(
     let returned = library.resolve(&method.function.output, &method.known);
     let is_future = method.function.is_async || self::class(library, &returned) == Class::Future;
     let first = Step { call, takes: None };
-    let body = body(library, &first, &output, &class, is_future);
-    result.operations.push(Operation {
+    let mut operation = Operation {
         name: name.clone(),
         signature: signature.clone(),
         part,
         access,
-        class,
         steps: vec![first.clone()],
-        body,
+        body: body(library, &first, &output, &class, is_future, ""),
+        class,
         is_future,
         may_panic: may_panic(&method),
         is_shown: library.has(&output, "Debug") == Some(true),
-    });
+        value: Value::of(library, &method.function.output, &output),
+        gives: None,
+    };
+    if let Some(gives) = feedback::gives(maker.fed(), &operation) {
+        let class = &operation.class;
+        operation.body = body(library, &first, &output, class, is_future, &gives.code);
+        operation.gives = Some(gives);
+    }
+    result.operations.push(operation);
     if !is_future {
         let handles = on_handle(maker, one, &first, &output);
         result
@@ -337,6 +307,8 @@ fn add_received(
                         is_future: false,
                         may_panic: true,
                         is_shown: false,
+                        value: None,
+                        gives: None,
                     }),
             );
     }
@@ -350,7 +322,7 @@ fn may_panic(method: &Method<'_>) -> bool {
     method.function.may_panic || is_operator
 }
 
-fn name(method: &Method<'_>) -> String {
+pub(crate) fn name(method: &Method<'_>) -> String {
     match &method.found.of_trait {
         Some(of_trait) => format!("{}::{}", last(&of_trait.path), method.function.name),
         None => method.function.name.clone(),
@@ -400,7 +372,18 @@ pub(crate) fn call(
     let library = maker.library;
     let inputs = method.function.inputs.iter().skip(1);
     let arguments = inputs.map(|(name, input)| {
-        let value = maker.value(&library.resolve(input, &method.known), name);
+        let one = library.resolve(input, &method.known);
+        let target = match &one {
+            Type::Reference { target, .. } => target,
+            one => one,
+        };
+        // Whatever is of a parameter's type comes from the user, or is a key of the crate's own.
+        let is_foreign = !matches!(target, Type::Path(path, _) if !is_std(path));
+        let maker = match is_parameter(input) && is_foreign {
+            true => maker.feeding(&[]),
+            false => maker,
+        };
+        let value = maker.value(&one, name);
         value.map_err(|why| format!("argument `{name}`: {why}"))
     });
     let arguments = arguments.collect::<Result<Vec<_>, Refusal>>()?;
@@ -449,13 +432,14 @@ pub(crate) fn code_on(call: &Recipe, object: &str, names: &mut Names) -> Snippet
     snippet
 }
 
-/// Body of an operation: what it returns is held as long as the scheduler likes.
+/// Body of an operation: what it returns is given to later calls, and held as long as the scheduler likes.
 pub(crate) fn body(
     library: &Library,
     first: &Step,
     output: &Type,
     class: &Class,
     is_future: bool,
+    give: &str,
 ) -> String {
     let snippet = code_on(&first.call, "o", &mut Names::default());
     let value = match is_future {
@@ -471,5 +455,5 @@ pub(crate) fn body(
         false => "",
     };
     let statements = snippet.statements;
-    format!("{statements}let mut r = {value}; let text = {text}; {held}text")
+    format!("{statements}let mut r = {value}; {give}let text = {text}; {held}text")
 }

@@ -242,13 +242,15 @@ impl Bound {
     }
 }
 
-/// Generic parameters and what is asked of them. Lifetimes are left out.
+/// Generic parameters and what is asked of them. Lifetimes have no names here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Generics {
     /// In order.
     pub parameters: Vec<Parameter>,
     /// `where` clauses.
     pub predicates: Vec<(Type, Vec<Bound>)>,
+    /// Whether there are lifetimes among them.
+    pub has_lifetimes: bool,
 }
 
 /// A generic parameter.

@@ -8,16 +8,15 @@ use std::fmt::Write;
 use raddle_abi::finding::Kind;
 use raddle_trace::runner::Runner;
 
+use crate::calls::Place;
 use crate::discovery::Discovery;
-use crate::hands::{Hands, on_own};
+use crate::hands::Hands;
 use crate::history::{History, Step};
-use crate::holding::Access;
 use crate::judge::Failure;
-use crate::methods::Operation;
+use crate::literal::Bytes;
 use crate::model::last;
-use crate::program::{Program, Weakness};
-use crate::recipe::{Bytes, Recipe};
-use crate::results::Class;
+use crate::program::Program;
+use crate::remembered::Memory;
 use crate::sequential::{Orders, all_orders};
 use crate::test_case::{Call, TestCase};
 
@@ -71,15 +70,6 @@ impl Printer<'_> {
             .collect()
     }
 
-    fn is_compared(&self, call: &Call) -> bool {
-        let operation = &self.discovery.operations[usize::from(call.operation)];
-        let notes = notes(operation);
-        let is_plain = operation.class == Class::Plain && notes != Notes::Unprintable;
-        let is_shown = is_plain || (operation.class == Class::Unit && notes == Notes::Printable);
-        let is_one_step = operation.steps.len() == 1 && !operation.is_future;
-        is_shown && is_one_step && self.program.weakness(call.operation) == Weakness::None
-    }
-
     /// The test's name.
     pub fn name(&self, test: &TestCase, failure: &Failure) -> String {
         let mut words = vec![failure.kind.word().replace('-', "_")];
@@ -99,48 +89,66 @@ impl Printer<'_> {
         words.join("_")
     }
 
-    /// The test's source. With `right`, results are compared.
+    /// The test's source. With `right`, results are compared. A run of it says what calls before threads
+    /// returned.
     pub fn print(
         &self,
         test: &TestCase,
         failure: &Failure,
         right: Option<&BTreeSet<Results>>,
+        history: Option<&History>,
     ) -> String {
         let compares = right.is_some();
+        let memory = Memory::new(self, test, history);
+        let mut next = 0;
+        let mut calls = |calls: &[Call], place: Place<'_>, text: &mut String| {
+            for call in calls {
+                self.print_call((next, call), place, text);
+                next += 1;
+            }
+        };
+        let outside = Place {
+            memory: &memory,
+            indent: "    ",
+            compares: false,
+        };
+        let inside = Place {
+            indent: "            ",
+            compares,
+            ..outside
+        };
         let mut text = format!(
             "/// {}.\n#[test]\nfn {}() {{\n",
             failure.text,
             self.name(test, failure)
         );
         self.print_objects(test, &mut text);
-        for call in &test.prefix {
-            self.print_call(call, "    ", false, &mut text);
-        }
+        calls(&test.prefix, outside, &mut text);
         // Whoever needs no other thread needs none at all.
         if failure.kind == Kind::Sequential
-            && let [calls] = test.threads.as_slice()
+            && let [only] = test.threads.as_slice()
         {
-            for call in calls.iter().chain(&test.after) {
-                self.print_call(call, "    ", false, &mut text);
-            }
+            calls(only, outside, &mut text);
+            calls(&test.after, outside, &mut text);
             return text + "}\n";
         }
         let names: Vec<String> = (1..=test.threads.len())
             .map(|number| format!("thread_{number}"))
             .collect();
         let hands = Hands::new(self, test);
-        for (thread, (name, calls)) in names.iter().zip(&test.threads).enumerate() {
+        for (thread, (name, own)) in names.iter().zip(&test.threads).enumerate() {
             let _ = writeln!(text, "    let {name} = std::thread::spawn({{");
             for line in hands.taken(thread) {
                 let _ = writeln!(text, "        {line}");
+            }
+            for name in memory.cloned_for(self, test, thread) {
+                let _ = writeln!(text, "        let {name} = {name}.clone();");
             }
             text.push_str("        move || {\n");
             if compares {
                 text.push_str("            let mut results: Vec<String> = Vec::new();\n");
             }
-            for call in calls {
-                self.print_call(call, "            ", compares, &mut text);
-            }
+            calls(own, inside, &mut text);
             if let Some(left) = hands.left(thread, compares) {
                 let _ = writeln!(text, "            {left}");
             }
@@ -153,11 +161,17 @@ impl Printer<'_> {
                     let back = back.map_or_else(String::new, |names| format!("let {names} = "));
                     let _ = writeln!(text, "    {back}{name}.join().unwrap();");
                 }
-                for call in &test.after {
-                    self.print_call(call, "    ", false, &mut text);
-                }
+                calls(&test.after, outside, &mut text);
             }
-            Some(right) => self.print_comparison(test, (&names, &hands), right, &mut text),
+            Some(right) => {
+                Self::print_joined((&names, &hands), &mut text);
+                let after = Place {
+                    compares,
+                    ..outside
+                };
+                calls(&test.after, after, &mut text);
+                print_comparison(right, &mut text);
+            }
         }
         text.push_str("}\n");
         if text.contains("drive(") {
@@ -169,13 +183,7 @@ impl Printer<'_> {
         text
     }
 
-    fn print_comparison(
-        &self,
-        test: &TestCase,
-        (names, hands): (&[String], &Hands<'_>),
-        right: &BTreeSet<Results>,
-        text: &mut String,
-    ) {
+    fn print_joined((names, hands): (&[String], &Hands<'_>), text: &mut String) {
         let mut joined = Vec::new();
         for (thread, name) in names.iter().enumerate() {
             match hands.back(thread, true).filter(|_| hands.has_left(thread)) {
@@ -188,21 +196,6 @@ impl Printer<'_> {
         }
         let _ = writeln!(text, "    let mut found = vec![{}];", joined.join(", "));
         text.push_str("    let mut results: Vec<String> = Vec::new();\n");
-        for call in &test.after {
-            self.print_call(call, "    ", true, text);
-        }
-        text.push_str("    found.push(results);\n    // What the calls return one after the other, in any order.\n");
-        text.push_str("    let right: &[&[&[&str]]] = &[\n");
-        for results in right {
-            let lists = results.iter().map(|list| {
-                let list: Vec<_> = list.iter().map(|one| format!("{one:?}")).collect();
-                format!("&[{}]", list.join(", "))
-            });
-            let lists: Vec<_> = lists.collect();
-            let _ = writeln!(text, "        &[{}],", lists.join(", "));
-        }
-        text.push_str("    ];\n    assert!(\n        right.iter().any(|right| found == *right),\n");
-        text.push_str("        \"no order of the calls gives {found:?}\"\n    );\n");
     }
 
     pub(crate) fn objects(&self) -> Vec<String> {
@@ -263,128 +256,26 @@ impl Printer<'_> {
             }
         }
     }
+}
 
-    fn print_call(&self, call: &Call, indent: &str, compares: bool, text: &mut String) {
-        let operation = &self.discovery.operations[usize::from(call.operation)];
-        let objects = self.objects();
-        let is_compared = compares && self.is_compared(call);
-        let has_notes = is_compared && notes(operation) == Notes::Printable;
-        let bytes = Bytes::new(&call.bytes).meaning(&self.discovery.constants);
-        let mut bytes = bytes.noting(has_notes);
-        let none = String::new();
-        let named = |part: usize| objects.get(part).unwrap_or(&none);
-        let (object, other) = match self.discovery.is_paired && bytes.flag() {
-            true => (named(1), named(0)),
-            false => (named(operation.part), objects.last().unwrap_or(&none)),
-        };
-        let call = &operation.steps[0].call;
-        let first = match operation.access {
-            Access::Shared | Access::None => on_object(call, object, other, &mut bytes),
-            Access::Own | Access::Drop | Access::Make => on_own(call, object, &mut bytes),
-        };
-        if operation.access == Access::Make {
-            let _ = writeln!(text, "{indent}{object} = {first};");
-            return;
-        }
-        let line = match operation.steps.get(1) {
-            Some(second) => {
-                let second = second_call(operation, &second.call, &mut bytes);
-                let wait = "std::thread::yield_now();";
-                match operation.steps[1].takes {
-                    Some(word) => {
-                        format!("if let {word}(mut handle) = {first} {{ {wait} {second}; }}")
-                    }
-                    None => format!("{{ let mut handle = {first}; {wait} {second}; }}"),
-                }
-            }
-            None if operation.is_future => format!("let _ = drive({first});"),
-            None if operation.class.is_held() => {
-                // What a guard refers to is looked at, as it was when the failure was seen.
-                let looks = match operation.is_shown {
-                    true => "let _ = format!(\"{held:?}\"); ",
-                    false => "",
-                };
-                format!("{{ let held = {first}; {looks}std::thread::yield_now(); drop(held); }}")
-            }
-            None if has_notes => {
-                format!("results.push(format!(\"{{:?}}{{}}\", {first}, noted()));")
-            }
-            None if is_compared => {
-                format!("results.push(format!(\"{{:?}}\", {first}));")
-            }
-            None if operation.class == Class::Unit => format!("{first};"),
-            None => format!("let _ = {first};"),
-        };
-        let _ = writeln!(text, "{indent}{line}");
+/// Compares what was found with what is right.
+fn print_comparison(right: &BTreeSet<Results>, text: &mut String) {
+    text.push_str("    found.push(results);\n    // What the calls return one after the other, in any order.\n");
+    text.push_str("    let right: &[&[&[&str]]] = &[\n");
+    for results in right {
+        let lists = results.iter().map(|list| {
+            let list: Vec<_> = list.iter().map(|one| format!("{one:?}")).collect();
+            format!("&[{}]", list.join(", "))
+        });
+        let lists: Vec<_> = lists.collect();
+        let _ = writeln!(text, "        &[{}],", lists.join(", "));
     }
-}
-
-/// Whether closures note something down that is a part of the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Notes {
-    /// There are none.
-    None,
-    /// They do, and a test can do the same.
-    Printable,
-    /// They do, and how it looks is not known.
-    Unprintable,
-}
-
-fn notes(operation: &Operation) -> Notes {
-    const SHOWN: &[&str] = &[
-        "u8", "u16", "u32", "u64", "usize", "i32", "i64", "bool", "char", "String",
-    ];
-    let closures = operation.steps.iter().flat_map(|step| step.call.closures());
-    let mut result = Notes::None;
-    for closure in closures {
-        let is_shown = closure
-            .parameters
-            .iter()
-            .all(|one| SHOWN.contains(&one.trim_start_matches('&').trim_start_matches("mut ")));
-        match is_shown {
-            true => result = Notes::Printable,
-            false => return Notes::Unprintable,
-        }
-    }
-    result
-}
-
-fn second_call(operation: &Operation, call: &Recipe, bytes: &mut Bytes<'_>) -> String {
-    let text = call.literal(bytes);
-    let text = text
-        .replace("(&mut {o}).", "handle.")
-        .replace("(&{o}).", "handle.");
-    let text = text.replace("{o}", "handle");
-    match operation.class == Class::Unit {
-        true => text,
-        false => format!("let _ = {text}"),
-    }
-}
-
-/// A call on an object in an `Arc`.
-fn on_object(call: &Recipe, object: &str, other: &str, bytes: &mut Bytes<'_>) -> String {
-    let text = call.literal(bytes);
-    text.replace("(&**{other})", &format!("&*{other}"))
-        .replace(
-            "{other}.clone()",
-            &format!("std::sync::Arc::clone(&{other})"),
-        )
-        .replace("(&**{o}).", &format!("{object}."))
-        .replace("(&***{o}).", &format!("{object}."))
-        .replace("(&****{o}).", &format!("{object}."))
-        .replace("(&***{o})", &format!("&**{object}"))
-        .replace("(&****{o})", &format!("&***{object}"))
-        .replace("(&**{o})", &format!("&*{object}"))
-        .replace("(&mut &**{o})", &format!("&mut &*{object}"))
-        .replace("(&&**{o})", &format!("&&*{object}"))
-        .replace("&**{o}", &format!("&*{object}"))
-        .replace("{o}.clone()", &format!("std::sync::Arc::clone(&{object})"))
-        .replace("{o}.", &format!("{object}."))
-        .replace("{o}", &format!("&{object}"))
+    text.push_str("    ];\n    assert!(\n        right.iter().any(|right| found == *right),\n");
+    text.push_str("        \"no order of the calls gives {found:?}\"\n    );\n");
 }
 
 /// `crossbeam_queue::ArrayQueue<u32>` as `array_queue`.
-fn snake(part: &str) -> String {
+pub(crate) fn snake(part: &str) -> String {
     let name = last(part.split('<').next().unwrap_or(part));
     let mut result = String::new();
     for letter in name.chars() {

@@ -73,6 +73,7 @@ fn every_shape_is_known() {
         "Hub<u32>",
         "Worker<u32>",
         "Head<u32>",
+        "Desk",
     ] {
         let text = shown(&library, &format!("zoo::{name}"));
         let snapshot = name.split('<').next().unwrap_or(name).to_lowercase();
@@ -177,7 +178,7 @@ fn printed(library: &Library, name: &str, calls: [&[&str]; 2], right: bool) -> S
     };
     let results = vec![vec!["None".to_owned()], Vec::new(), Vec::new()];
     let results = right.then(|| BTreeSet::from([results]));
-    printer.print(&test, &failure, results.as_ref())
+    printer.print(&test, &failure, results.as_ref(), None)
 }
 
 #[test]
@@ -242,4 +243,27 @@ fn tests_are_written_as_people_write_them() {
         ),
     ];
     insta::assert_snapshot!("printed", texts.join("\n"));
+}
+
+#[test]
+fn what_calls_return_becomes_a_variable_of_a_test() {
+    let directory = described();
+    let library = Library::open(directory.path().to_owned());
+    let texts = [
+        // What depends on the schedule may not be there.
+        printed(
+            &library,
+            "zoo::Desk",
+            [&["take", "look", "place", "at"], &["swap", "look"]],
+            true,
+        ),
+        // What is not copied is kept until the end, and cloned for whoever uses it.
+        printed(
+            &library,
+            "zoo::Desk",
+            [&["try_tag", "tagged"], &["tag_all", "tagged"]],
+            false,
+        ),
+    ];
+    insta::assert_snapshot!("remembered", texts.join("\n"));
 }

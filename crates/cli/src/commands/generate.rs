@@ -402,7 +402,12 @@ fn write(
         kind: shrunk.failure.kind.word(),
         name: printer.name(&shrunk.test, &shrunk.failure),
         text: shrunk.failure.text.clone(),
-        source: printer.print(&shrunk.test, &shrunk.failure, right.as_ref()),
+        source: printer.print(
+            &shrunk.test,
+            &shrunk.failure,
+            right.as_ref(),
+            Some(&shrunk.history),
+        ),
         file: String::new(),
         finding: String::new(),
         schedule: String::new(),

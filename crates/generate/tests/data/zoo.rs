@@ -405,3 +405,46 @@ pub fn look_up(key: &str) -> Option<u32> {
 
 /// Needs what nobody can make.
 pub fn seal(_: Sealed) {}
+
+/// Only a desk gives one out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ticket(u64);
+
+/// The same, and is not copied.
+#[derive(Clone)]
+pub struct Tag(String);
+
+/// What its methods return, others of them take.
+#[derive(Default)]
+pub struct Desk;
+
+impl Desk {
+    pub fn take(&self, value: u32) -> Option<Ticket> {
+        Some(Ticket(value.into()))
+    }
+    pub fn look(&self, ticket: Ticket) -> Option<u32> {
+        let _ = ticket;
+        None
+    }
+    pub fn swap(&self, ticket: &Ticket, other: Option<Ticket>) -> Result<Ticket, ()> {
+        let _ = other;
+        Ok(*ticket)
+    }
+    pub fn place(&self) -> usize {
+        0
+    }
+    pub fn at(&self, index: usize) -> bool {
+        index == 0
+    }
+    pub fn try_tag(&self, name: &str) -> Result<Tag, ()> {
+        Ok(Tag(name.to_owned()))
+    }
+    pub fn tagged(&self, tag: &Tag) -> bool {
+        tag.0.is_empty()
+    }
+    pub fn tag_all(&self, tags: Vec<Tag>) {}
+    /// Looks at all of it.
+    pub fn len(&self) -> usize {
+        0
+    }
+}
