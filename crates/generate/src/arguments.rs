@@ -5,6 +5,7 @@ use crate::feedback::Fed;
 use crate::library::Library;
 use crate::model::{Bound, Substitution, Type, is_std, last};
 use crate::recipe::{Closure, Recipe, Returned};
+use crate::supplied::Supplied;
 
 /// Values in values: no more than so many.
 const DEEPEST: usize = 4;
@@ -47,6 +48,10 @@ pub struct Maker<'a> {
     own: Option<&'a Type>,
     /// Types of which earlier calls return values.
     fed: &'a [Fed],
+    /// What the user supplies.
+    supplied: &'a Supplied,
+    /// The method that arguments are made for.
+    method: &'a str,
 }
 
 impl<'a> Maker<'a> {
@@ -57,7 +62,24 @@ impl<'a> Maker<'a> {
             depth: 0,
             own: None,
             fed: &[],
+            supplied: Supplied::NONE,
+            method: "",
         }
+    }
+
+    /// The same, with what the user supplies.
+    pub const fn supplied_with(self, supplied: &'a Supplied) -> Self {
+        Self { supplied, ..self }
+    }
+
+    /// What the user supplies.
+    pub(crate) const fn supplied(self) -> &'a Supplied {
+        self.supplied
+    }
+
+    /// The same for arguments of this method.
+    pub(crate) const fn calling(self, method: &'a str) -> Self {
+        Self { method, ..self }
     }
 
     /// The same, with values of these types that earlier calls returned.
@@ -96,6 +118,11 @@ impl<'a> Maker<'a> {
         if let Some(other) = self.other(one) {
             return Ok(Recipe::Fixed(other.to_owned()));
         }
+        if self.depth <= DEEPEST
+            && let Some(value) = self.supplied.value(self, one, (self.method, hint))
+        {
+            return Ok(value);
+        }
         if let Some(fed) = self.fed.iter().position(|fed| fed.one == *one) {
             let plain = self.feeding(&[]).value(one, hint);
             return Ok(Recipe::Fed {
@@ -129,15 +156,35 @@ impl<'a> Maker<'a> {
             Type::Path(..) => {
                 let found = constructors(self.deeper().feeding(&[]), one);
                 let found = found.into_iter().find(|found| found.parts.len() == 1);
-                found
-                    .map(|found| found.recipe)
-                    .ok_or_else(|| format!("nothing makes a `{}`", one.short()))
+                let found = found.map(|found| found.recipe);
+                let recipes = found.into_iter().chain(self.arbitrary(one));
+                let mut recipes: Vec<Recipe> = recipes.collect();
+                match recipes.len() {
+                    0 => Err(format!("nothing makes a `{}`", one.short())),
+                    1 => Ok(recipes.remove(0)),
+                    _ => Ok(Recipe::Choice(recipes)),
+                }
             }
             Type::Parameter(name) => Err(format!("it is not known what `{name}` is")),
             Type::FunctionPointer => Err("function pointers are not made".to_owned()),
             Type::RawPointer => Err("raw pointers are not made".to_owned()),
             other => Err(format!("`{}` is not made", other.short())),
         }
+    }
+
+    /// A value that the crate `arbitrary` makes, if the type says how.
+    fn arbitrary(self, one: &Type) -> Option<Recipe> {
+        let implementations = self.library.implementations(one);
+        let is_said = implementations.iter().any(|(found, known)| {
+            let path = found.of_trait.as_ref().map(|of_trait| &of_trait.path);
+            let is_it = path
+                .is_some_and(|path| path.starts_with("arbitrary::") && last(path) == "Arbitrary");
+            is_it && self.library.violated(&found.generics, known).is_none()
+        });
+        let written = self.library.written(one)?;
+        let before = format!("arbitrary_value::<{written}>(");
+        let is_there = is_said && self.library.offers_arbitrary();
+        is_there.then(|| Recipe::wrapped(&before, Recipe::Byte, ")"))
     }
 
     /// The other object of the type under test, if that is what is asked for: only objects that
@@ -163,7 +210,9 @@ impl<'a> Maker<'a> {
             after,
         };
         match target {
-            Type::Primitive(name) if name == "str" => Ok(of(Recipe::Text, "[..]")),
+            Type::Primitive(name) if name == "str" => {
+                Ok(of(self.feeding(&[]).value(&owned(target), hint)?, "[..]"))
+            }
             Type::Slice(inner) => Ok(of(self.collection("Vec", inner)?, "[..]")),
             Type::Dyn(bounds) => Ok(of(self.bounded(bounds)?, "")),
             _ => Ok(of(self.value(target, hint)?, "")),

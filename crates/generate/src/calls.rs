@@ -14,8 +14,8 @@ use crate::remembered::{Memory, Presence};
 use crate::results::Class;
 use crate::test_case::Call;
 
-/// What a call shows that is not made because there is nothing to give to it.
-const NOTHING: &str = "String::from(\"nothing to give\")";
+/// The text of a call that is not made because there is nothing to give to it.
+const UNMADE: &str = "String::from(\"nothing to give\")";
 
 /// Where a call stands, and how it is written down.
 #[derive(Clone, Copy)]
@@ -36,7 +36,8 @@ impl Printer<'_> {
 
     /// What the arguments of a call are made of, and whether it is made on the second of two objects.
     pub(crate) fn bytes<'b>(&'b self, call: &'b Call) -> (Bytes<'b>, bool) {
-        let mut bytes = Bytes::new(&call.bytes).meaning(&self.discovery.constants);
+        let bytes = Bytes::new(&call.bytes).meaning(&self.discovery.constants);
+        let mut bytes = bytes.showing(&self.shown);
         let is_second = self.discovery.is_paired && bytes.flag();
         (bytes, is_second)
     }
@@ -83,13 +84,13 @@ impl Printer<'_> {
         };
         let variable = place.memory.variable(id);
         let lines = match variable.filter(|_| !bytes.is_unmade) {
-            _ if bytes.is_unmade && is_compared => vec![format!("results.push({NOTHING});")],
+            _ if bytes.is_unmade && is_compared => vec![format!("results.push({UNMADE});")],
             _ if bytes.is_unmade => Vec::new(),
             _ if operation.access == Access::Make => vec![format!("{object} = {first};")],
             Some(variable) => remember(operation, &first, variable, &bytes, is_compared),
             None if is_compared => vec![format!(
                 "results.push({});",
-                if_given(&bytes, &shown, NOTHING)
+                if_given(&bytes, &shown, UNMADE)
             )],
             None => {
                 let line = statement(operation, &first, second);
@@ -168,7 +169,7 @@ fn remember(
         (true, false, _) => {
             let made = if_given(bytes, &format!("Some({first})"), "None");
             let shown =
-                format!("made.as_ref().map_or_else(|| {NOTHING}, |made| format!(\"{{made:?}}\"))");
+                format!("made.as_ref().map_or_else(|| {UNMADE}, |made| format!(\"{{made:?}}\"))");
             let inner = match layer {
                 Layer::Bare => "made".to_owned(),
                 _ => format!("made.and_then(|made| {})", taken("made")),

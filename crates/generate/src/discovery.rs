@@ -11,6 +11,8 @@ use crate::holding::{Holding, holding};
 use crate::library::Library;
 use crate::methods::{Methods, Operation, Refused, methods};
 use crate::model::Type;
+use crate::recipe::Recipe;
+use crate::supplied::{FILE, Supplied};
 use crate::type_name::{TypeError, find_type};
 
 /// Constructors that are tried; the others make the same objects.
@@ -45,6 +47,10 @@ pub struct Discovery {
     pub refused: Vec<Refused>,
     /// What the crate's source speaks of.
     pub constants: Constants,
+    /// What the user supplies that can be written down as literals, by number.
+    pub shown: Vec<(usize, Recipe)>,
+    /// The file in which the user supplies values and operations.
+    pub supplied: Option<String>,
 }
 
 /// Why there is nothing to generate.
@@ -56,9 +62,12 @@ pub enum DiscoveryError {
     /// Nothing makes such an object.
     #[error(
         "nothing public makes a `{0}`: there is no constructor, `Default`, conversion or function \
-         whose arguments can be made; write a function that returns one"
+         whose arguments can be made; write `pub fn make() -> {1}` in {FILE}"
     )]
-    NoConstructor(String),
+    NoConstructor(String, String),
+    /// A function in the user's file means nothing.
+    #[error("the harness file: {0}")]
+    Supplied(String),
     /// Only one thread can have it, and nothing else belongs to it.
     #[error(
         "`{0}` cannot be shared between threads: it is neither `Sync` nor `Clone`, and no method of \
@@ -94,13 +103,20 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
             None => return Err(error.into()),
         },
     };
-    let maker = Maker::new(library);
+    let supplied = Supplied::read(library).map_err(DiscoveryError::Supplied)?;
+    let maker = Maker::new(library).supplied_with(&supplied);
     let mut found = made(maker, &subject);
-    let none = || DiscoveryError::NoConstructor(subject.short());
+    let none = || {
+        let written = library.written(&subject);
+        let short = subject.short();
+        DiscoveryError::NoConstructor(short.clone(), written.unwrap_or(short))
+    };
     let first = found.first().ok_or_else(none)?;
     let (parts, in_arc) = (first.parts.clone(), first.in_arc);
     found.retain(|other| other.parts == parts && other.in_arc == in_arc);
     found.truncate(CONSTRUCTORS);
+    let checked = supplied.check(library, &parts);
+    checked.map_err(DiscoveryError::Supplied)?;
     let written = library.written(&subject).ok_or_else(none)?;
     let types: Option<Vec<_>> = parts.iter().map(|part| library.written(part)).collect();
     let mut types = types.ok_or_else(none)?;
@@ -147,6 +163,8 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
         operations,
         refused,
         constants: Constants::default(),
+        shown: supplied.shown(),
+        supplied: None,
     })
 }
 
@@ -189,7 +207,8 @@ fn all_methods(maker: Maker<'_>, parts: &[Type], holdings: &[Holding]) -> Method
 
 /// What makes the objects of a test: one of the type, with others that belong to it.
 fn made(maker: Maker<'_>, subject: &Type) -> Vec<Constructor> {
-    let found = constructors(maker, subject);
+    let mut found = maker.supplied().constructors(maker, subject);
+    found.extend(constructors(maker, subject));
     let Some(first) = found.first() else {
         return from_others(maker, subject);
     };

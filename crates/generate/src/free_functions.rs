@@ -5,12 +5,14 @@ use crate::constants::Constants;
 use crate::constructors::Constructor;
 use crate::discovery::{Discovery, DiscoveryError};
 use crate::holding::Access;
+use crate::invocation::body;
 use crate::library::Library;
-use crate::methods::{Operation, Step, body};
+use crate::methods::{Operation, Step};
 use crate::model::{Function, Substitution, Type, last};
 use crate::recipe::Recipe;
 use crate::results::{Class, class};
 use crate::solve::solve;
+use crate::supplied::Supplied;
 
 /// What a test can do with the function of this path; `None` if there is none.
 pub(crate) fn one_function(
@@ -23,6 +25,8 @@ pub(crate) fn one_function(
     Some(match operation {
         Ok(operation) => Ok(Discovery {
             constants: Constants::default(),
+            shown: Vec::new(),
+            supplied: None,
             subject: Type::Unknown(name.to_owned()),
             written: name.to_owned(),
             parts: Vec::new(),
@@ -49,7 +53,10 @@ fn operation(library: &Library, path: &str, function: &Function) -> Result<Opera
     if let Some(why) = library.violated(&function.generics, &known) {
         return Err(why);
     }
-    let maker = Maker::new(library);
+    let supplied = Supplied::read(library)?;
+    let maker = Maker::new(library)
+        .supplied_with(&supplied)
+        .calling(&function.name);
     let arguments = function.inputs.iter().map(|(name, input)| {
         let value = maker.value(&library.resolve(input, &known), name);
         value.map_err(|why| format!("argument `{name}`: {why}"))

@@ -3,8 +3,9 @@
 
 use crate::constructors::Constructor;
 use crate::holding::Access;
+use crate::invocation::body;
 use crate::library::Library;
-use crate::methods::{Operation, Step, body};
+use crate::methods::{Operation, Step};
 use crate::model::Type;
 use crate::recipe::{Names, Recipe};
 use crate::results::{Class, shown};

@@ -13,6 +13,12 @@ use crate::recipe::{Names, Snippet};
 
 /// The part that is the same for all types.
 const PRELUDE: &str = include_str!("../template/prelude.rs");
+/// The first number of an operation that shows a value which the user supplies.
+pub(crate) const SHOWN: usize = 1 << 14;
+/// What makes values of a strategy of `proptest`.
+const SAMPLE: &str = "pub fn sample<S: proptest::strategy::Strategy>(strategy: S, seed: u8) -> S::Value { use proptest::strategy::ValueTree; use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner}; let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]); let mut runner = TestRunner::new_with_rng(Config::default(), rng); match strategy.new_tree(&mut runner) { Ok(tree) => tree.current(), Err(_) => nothing() } }";
+/// What makes values of types that say how to the crate `arbitrary`.
+const ARBITRARY: &str = "pub fn arbitrary_value<T: for<'a> arbitrary::Arbitrary<'a>>(seed: u8) -> T { let bytes = spread(seed); let mut bytes = arbitrary::Unstructured::new(&bytes); T::arbitrary(&mut bytes).unwrap_or_else(|_| nothing()) }";
 
 /// What a line of the program is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -161,6 +167,26 @@ impl<'a> Harness<'a> {
             arms.map(|index| format!("{index} => {name}_{index}({arguments}), "))
                 .collect()
         };
+        let shown = discovery.shown.iter().map(|(number, recipe)| {
+            let Snippet {
+                statements,
+                expression,
+            } = recipe.code(&mut Names::default());
+            let line = format!(
+                "fn shown_{number}(u: &mut Source<'_>) -> String {{ {statements}show!({expression}) }}"
+            );
+            lines.push((line, None));
+            format!("{} => shown_{number}(u), ", SHOWN + number)
+        });
+        let shown: String = shown.collect();
+        for (word, code) in [
+            ("sample(raddle_harness::", SAMPLE),
+            ("arbitrary_value::<", ARBITRARY),
+        ] {
+            if lines.iter().any(|(line, _)| line.contains(word)) {
+                lines.push((code.to_owned(), None));
+            }
+        }
         lines.push((
             format!(
                 "fn make(constructor: u8, u: &mut Source<'_>) -> (Parts, Own) {{ match constructor {{ {}_ => panic!(\"no such constructor\") }} }}",
@@ -170,7 +196,7 @@ impl<'a> Harness<'a> {
         ));
         lines.push((
             format!(
-                "fn call(operation: u16, o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep, feed: &mut Feed<'_>) -> String {{ match operation {{ {}_ => panic!(\"no such operation\") }} }}",
+                "fn call(operation: u16, o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep, feed: &mut Feed<'_>) -> String {{ match operation {{ {}{shown}_ => panic!(\"no such operation\") }} }}",
                 arms(self.operations(), "op", "o, own, u, keep, feed")
             ),
             None,

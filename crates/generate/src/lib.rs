@@ -25,6 +25,7 @@ mod hands;
 pub mod harness;
 pub mod history;
 pub mod holding;
+mod invocation;
 pub mod judge;
 #[cfg(test)]
 mod judge_tests;
@@ -49,8 +50,10 @@ pub mod rustdoc;
 pub mod search;
 pub mod select;
 pub mod sequential;
+mod showing;
 pub mod shrink;
 mod solve;
+pub mod supplied;
 mod targets;
 pub mod test_case;
 mod traits;

@@ -1,6 +1,8 @@
 //! The literal that the bytes of a test come to, for a test that people read. It takes the bytes as the
 //! harness does.
 
+use std::collections::BTreeMap;
+
 use crate::constants::{Constants, range};
 use crate::recipe::{Closure, LONGEST, Recipe, Returned, SMALL, TEXTS};
 use crate::remembered::{Presence, Remembered};
@@ -8,6 +10,20 @@ use crate::remembered::{Presence, Remembered};
 /// The first of four bytes that mean a value which an earlier call returned, where that is possible. Lower
 /// ones mean small values, and higher ones constants.
 pub const FED: u8 = 12;
+/// What a call shows that is not made because there is nothing to give to it.
+pub(crate) const NOTHING: &str = "nothing to give";
+
+/// How values that the user supplies are shown, by the number of the function and the byte that chooses.
+pub type Shown = BTreeMap<(usize, u8), String>;
+
+/// What is shown of a value of this type, as Rust code writes it.
+fn literal(kind: &str, text: &str) -> String {
+    match kind {
+        "String" => format!("String::from({text})"),
+        "bool" | "char" => text.to_owned(),
+        kind => format!("{text}{kind}"),
+    }
+}
 
 impl Recipe {
     /// As the literal that these bytes come to.
@@ -67,6 +83,17 @@ impl Recipe {
             Self::Closure(closure) => closure.literal(bytes),
             Self::Byte => bytes.next().to_string(),
             Self::Fed { .. } => self.earlier(bytes, true),
+            Self::Shown {
+                number,
+                kind,
+                value,
+            } => {
+                let key = (*number, bytes.left.first().copied().unwrap_or(0));
+                let call = value.literal(bytes);
+                bytes.shown.push(key);
+                let shown = bytes.values.and_then(|values| values.get(&key));
+                shown.map_or(call, |text| literal(kind, text))
+            }
         }
     }
 
@@ -158,6 +185,10 @@ pub struct Bytes<'a> {
     remembered: Option<&'a Remembered>,
     /// Calls whose results were used.
     pub(crate) used: Vec<usize>,
+    /// Values that the user supplies, as far as they are known.
+    values: Option<&'a Shown>,
+    /// Those that were asked for.
+    pub(crate) shown: Vec<(usize, u8)>,
     /// Names of what earlier calls may have returned, and without which this one is not made; whether
     /// they are copied.
     pub(crate) asked: Vec<(String, bool)>,
@@ -174,8 +205,18 @@ impl<'a> Bytes<'a> {
             constants: None,
             remembered: None,
             used: Vec::new(),
+            values: None,
+            shown: Vec::new(),
             asked: Vec::new(),
             is_unmade: false,
+        }
+    }
+
+    /// The same, with values that the user supplies.
+    pub(crate) fn showing(self, values: &'a Shown) -> Self {
+        Self {
+            values: Some(values),
+            ..self
         }
     }
 

@@ -2,15 +2,16 @@
 //! that the type or a reference to it has, those of what it dereferences to, and methods of the
 //! handles that they return.
 
-use crate::arguments::{Maker, Refusal};
-use crate::feedback::{self, Gives, Value, is_parameter};
+use crate::arguments::Maker;
+use crate::feedback::{self, Gives, Value};
 use crate::handles::on_handle;
 use crate::holding::{Access, Holding};
+use crate::invocation::{body, call, in_a_function};
 use crate::library::Library;
 use crate::model::{Function, Implementation, Substitution, Type, is_std, last};
 use crate::receivers::{Receiver, receiver_of};
-use crate::recipe::{Names, Recipe, Snippet};
-use crate::results::{Class, class, shown};
+use crate::recipe::Recipe;
+use crate::results::{Class, class};
 use crate::solve::solve;
 use crate::targets::add_targets;
 
@@ -124,17 +125,37 @@ pub(crate) struct Method<'a> {
     pub function: Function,
     /// What parameters are.
     pub known: Substitution,
+    /// Its path, if it is a function that the user supplies.
+    pub supplied: Option<&'a str>,
 }
 
 /// The methods of a part of the test's objects, which threads hold like this.
 pub fn methods(maker: Maker<'_>, one: &Type, part: usize, holding: Holding) -> Methods {
     let mut result = Methods::default();
+    let supplied = maker.supplied().operations(one);
+    let found = Implementation::of(one.clone());
+    for (path, function) in &supplied {
+        let method = Method {
+            found: &found,
+            function: function.clone(),
+            known: Substitution::from([("Self".to_owned(), one.clone())]),
+            supplied: Some(path),
+        };
+        add(maker, one, (part, holding), method, &mut result);
+    }
+    // What the user supplies is there in the place of a method with the same name.
+    let is_replaced = |function: &Function| {
+        let mut supplied = supplied.iter();
+        supplied.any(|(_, own)| own.name == function.name)
+    };
     for (found, known) in maker.library.implementations(one) {
-        for function in functions(maker.library, &found) {
+        let functions = functions(maker.library, &found).into_iter();
+        for function in functions.filter(|function| !is_replaced(function)) {
             let method = Method {
                 found: &found,
                 function,
                 known: known.clone(),
+                supplied: None,
             };
             add(maker, one, (part, holding), method, &mut result);
         }
@@ -231,12 +252,15 @@ pub(crate) fn add_received(
     };
     if method.function.name.starts_with('_') {
         let why = "its name begins with `_`, by which its crate says that it is not for others";
-        let remedy = "wrap it in a method of a type of your own, and name that type";
-        return refuse(result, why.to_owned(), remedy);
+        return refuse(
+            result,
+            why.to_owned(),
+            &in_a_function(library, one, &method),
+        );
     }
     if method.function.is_unsafe {
-        let remedy = "wrap it in a safe function of a type of your own, and name that type";
-        return refuse(result, "it is an `unsafe fn`".to_owned(), remedy);
+        let why = "it is an `unsafe fn`".to_owned();
+        return refuse(result, why, &in_a_function(library, one, &method));
     }
     let violated = library.violated(&method.found.generics, &method.known);
     if let Some(why) = violated {
@@ -259,10 +283,7 @@ pub(crate) fn add_received(
     }
     let call = match call(maker, &method, receiver) {
         Ok(call) => call,
-        Err(why) => {
-            let remedy = "make such a value in a function of your own that calls it";
-            return refuse(result, why, remedy);
-        }
+        Err((why, remedy)) => return refuse(result, why, &remedy),
     };
     let output = output(library, &method);
     let class = class(library, &output);
@@ -361,99 +382,4 @@ pub(crate) fn output(library: &Library, method: &Method<'_>) -> Type {
         one => library.associated(one, "Output"),
     };
     of_impl.unwrap_or(Type::Unknown("?".to_owned()))
-}
-
-/// The call, or why an argument cannot be made.
-pub(crate) fn call(
-    maker: Maker<'_>,
-    method: &Method<'_>,
-    receiver: &str,
-) -> Result<Recipe, Refusal> {
-    let library = maker.library;
-    let inputs = method.function.inputs.iter().skip(1);
-    let arguments = inputs.map(|(name, input)| {
-        let one = library.resolve(input, &method.known);
-        let target = match &one {
-            Type::Reference { target, .. } => target,
-            one => one,
-        };
-        // Whatever is of a parameter's type comes from the user, or is a key of the crate's own.
-        let is_foreign = !matches!(target, Type::Path(path, _) if !is_std(path));
-        let maker = match is_parameter(input) && is_foreign {
-            true => maker.feeding(&[]),
-            false => maker,
-        };
-        let value = maker.value(&one, name);
-        value.map_err(|why| format!("argument `{name}`: {why}"))
-    });
-    let arguments = arguments.collect::<Result<Vec<_>, Refusal>>()?;
-    let name = format!("{}{}", method.function.name, turbofish(method));
-    let Some(of_trait) = &method.found.of_trait else {
-        return Ok(Recipe::list(format!("{receiver}.{name}("), arguments, ")"));
-    };
-    let path = library.public_path(&of_trait.path);
-    let mut path = path.ok_or("its trait cannot be named")?;
-    let written = of_trait.arguments.iter();
-    let written: Option<Vec<_>> = written
-        .map(|one| library.written(&library.resolve(one, &method.known)))
-        .collect();
-    if let Some(written) = written.filter(|written| !written.is_empty()) {
-        path += &format!("::<{}>", written.join(", "));
-    }
-    let separator = if arguments.is_empty() { "" } else { ", " };
-    let before = format!("{path}::{name}({receiver}{separator}");
-    Ok(Recipe::list(before, arguments, ")"))
-}
-
-/// Constants have to be named: nothing else says what they are.
-fn turbofish(method: &Method<'_>) -> String {
-    let parameters = &method.function.generics.parameters;
-    let is_needed = parameters.iter().any(|parameter| parameter.is_const);
-    if !is_needed || parameters.iter().any(|parameter| parameter.is_synthetic) {
-        return String::new();
-    }
-    let arguments = parameters
-        .iter()
-        .map(|parameter| match method.known.get(&parameter.name) {
-            Some(Type::Const(value)) => value.clone(),
-            _ => "_".to_owned(),
-        });
-    let arguments: Vec<_> = arguments.collect();
-    format!("::<{}>", arguments.join(", "))
-}
-
-/// A recipe's code for this object.
-pub(crate) fn code_on(call: &Recipe, object: &str, names: &mut Names) -> Snippet {
-    let mut snippet = call.code(names);
-    snippet.expression = snippet.expression.replace("{o}", object);
-    for text in [&mut snippet.expression, &mut snippet.statements] {
-        *text = text.replace("{other}", "other");
-    }
-    snippet
-}
-
-/// Body of an operation: what it returns is given to later calls, and held as long as the scheduler likes.
-pub(crate) fn body(
-    library: &Library,
-    first: &Step,
-    output: &Type,
-    class: &Class,
-    is_future: bool,
-    give: &str,
-) -> String {
-    let snippet = code_on(&first.call, "o", &mut Names::default());
-    let value = match is_future {
-        true => format!(
-            "match drive({}) {{ Some(r) => r, None => return String::from(\"Pending\") }}",
-            snippet.expression
-        ),
-        false => snippet.expression,
-    };
-    let text = shown(library, output, "r");
-    let held = match class.is_held() {
-        true => "keep.until(move || { drop(r); String::new() }); ",
-        false => "",
-    };
-    let statements = snippet.statements;
-    format!("{statements}let mut r = {value}; {give}let text = {text}; {held}text")
 }

@@ -313,6 +313,20 @@ pub struct Implementation {
     pub provided: Vec<String>,
 }
 
+impl Implementation {
+    /// One for a type, with nothing in it.
+    pub fn of(subject: Type) -> Self {
+        Self {
+            generics: Generics::default(),
+            subject,
+            of_trait: None,
+            functions: Vec::new(),
+            associated: Vec::new(),
+            provided: Vec::new(),
+        }
+    }
+}
+
 /// A struct, enum or union.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {

@@ -13,7 +13,7 @@ use crate::discovery::Discovery;
 use crate::hands::Hands;
 use crate::history::{History, Step};
 use crate::judge::Failure;
-use crate::literal::Bytes;
+use crate::literal::{Bytes, Shown};
 use crate::model::last;
 use crate::program::Program;
 use crate::remembered::Memory;
@@ -34,6 +34,8 @@ pub struct Printer<'a> {
     pub discovery: &'a Discovery,
     /// What is known about it.
     pub program: &'a Program,
+    /// Values that the user supplies, as far as they are known.
+    pub shown: Shown,
 }
 
 impl Printer<'_> {
@@ -117,9 +119,11 @@ impl Printer<'_> {
             compares,
             ..outside
         };
+        // What a panic says may have several lines.
+        let lines: Vec<&str> = failure.text.lines().map(str::trim).collect();
         let mut text = format!(
             "/// {}.\n#[test]\nfn {}() {{\n",
-            failure.text,
+            lines.join(" "),
             self.name(test, failure)
         );
         self.print_objects(test, &mut text);
@@ -174,11 +178,19 @@ impl Printer<'_> {
             }
         }
         text.push_str("}\n");
-        if text.contains("drive(") {
-            text.push_str(DRIVE);
-        }
-        if text.contains("noted()") {
-            text.push_str(NOTES);
+        let supplied = self.discovery.supplied.as_deref().unwrap_or_default();
+        let harness = format!("\nmod raddle_harness {{\n{}\n}}\n", supplied.trim_end());
+        for (word, functions) in [
+            ("drive(", DRIVE),
+            ("noted()", NOTES),
+            ("pick(raddle_harness::", PICK),
+            ("sample(raddle_harness::", SAMPLE),
+            ("arbitrary_value::<", ARBITRARY),
+            ("raddle_harness::", &harness),
+        ] {
+            if text.contains(word) {
+                text.push_str(functions);
+            }
         }
         text
     }
@@ -212,7 +224,8 @@ impl Printer<'_> {
 
     fn print_objects(&self, test: &TestCase, text: &mut String) {
         let constructor = &self.discovery.constructors[usize::from(test.constructor)];
-        let mut bytes = Bytes::new(&test.bytes).meaning(&self.discovery.constants);
+        let bytes = Bytes::new(&test.bytes).meaning(&self.discovery.constants);
+        let mut bytes = bytes.showing(&self.shown);
         let objects = self.objects();
         if objects.is_empty() {
             return;
@@ -309,6 +322,39 @@ fn noted() -> String {
     NOTED.take()
 }
 "#;
+
+/// One of the values of a function of the harness file.
+const PICK: &str = r"
+fn pick<I: IntoIterator>(values: I, which: usize) -> I::Item {
+    let values: Vec<_> = values.into_iter().collect();
+    let which = which % values.len();
+    values.into_iter().nth(which).unwrap()
+}
+";
+
+/// A value of a strategy of the harness file.
+const SAMPLE: &str = r"
+fn sample<S: proptest::strategy::Strategy>(strategy: S, seed: u8) -> S::Value {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    strategy.new_tree(&mut runner).unwrap().current()
+}
+";
+
+/// A value of a type that says to the crate `arbitrary` how it is made.
+const ARBITRARY: &str = r"
+fn arbitrary_value<T: for<'a> arbitrary::Arbitrary<'a>>(seed: u8) -> T {
+    let mut state = u32::from(seed);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    let bytes: Vec<u8> = (0..64).map(|_| next()).collect();
+    T::arbitrary(&mut arbitrary::Unstructured::new(&bytes)).unwrap()
+}
+";
 
 /// Drives a future that nobody wakes.
 const DRIVE: &str = r"

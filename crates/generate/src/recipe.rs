@@ -61,6 +61,15 @@ pub enum Recipe {
     Closure(Box<Closure>),
     /// A byte as it is.
     Byte,
+    /// A value that the user supplies, which can be written down as a literal.
+    Shown {
+        /// Number of the function that gives it.
+        number: usize,
+        /// Its type.
+        kind: String,
+        /// How it is made, by one byte.
+        value: Box<Recipe>,
+    },
     /// What an earlier call returned.
     Fed {
         /// Number of its type among those that are fed back.
@@ -125,7 +134,9 @@ impl Recipe {
         match self {
             Self::Around { parts, .. } => parts.iter().map(|(_, part)| part).collect(),
             Self::Choice(options) => options.iter().collect(),
-            Self::Reference { value, .. } | Self::Optional(value) => vec![value],
+            Self::Reference { value, .. } | Self::Optional(value) | Self::Shown { value, .. } => {
+                vec![value]
+            }
             Self::Many { element, .. } => vec![element],
             Self::Fed { plain, .. } => plain.iter().map(|plain| &**plain).collect(),
             _ => Vec::new(),
@@ -252,6 +263,7 @@ impl Recipe {
             }
             Self::Closure(closure) => closure.code(names),
             Self::Byte => only("u.byte()".to_owned()),
+            Self::Shown { value, .. } => value.code(names),
             Self::Fed {
                 fed, plain: None, ..
             } => only(format!("u.given(feed, |fed| &fed.{fed})")),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use crate::feedback::{Layer, variable};
 use crate::history::History;
+use crate::literal::NOTHING;
 use crate::methods::Operation;
 use crate::print::Printer;
 use crate::program::Weakness;
@@ -183,7 +184,7 @@ impl Memory {
             let said = history
                 .filter(|_| is_before)
                 .and_then(|history| said(id, history));
-            if is_unmade || said == Some("nothing to give") {
+            if is_unmade || said == Some(NOTHING) {
                 continue;
             }
             let presence = match gives.layer {

@@ -31,6 +31,7 @@ pub(crate) fn add_targets(
                     found: &found,
                     function,
                     known: known.clone(),
+                    supplied: None,
                 };
                 let takes = &method.function.inputs[0].1;
                 let takes = maker.library.resolve(takes, &method.known);

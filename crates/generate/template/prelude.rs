@@ -132,6 +132,23 @@ impl Source<'_> {
     }
 }
 
+/// One of the values that the user supplies.
+pub fn pick<I: IntoIterator>(values: I, which: u8) -> I::Item {
+    let values: Vec<_> = values.into_iter().collect();
+    let which = usize::from(which) % values.len().max(1);
+    values.into_iter().nth(which).unwrap_or_else(|| nothing())
+}
+
+/// Bytes that follow from one.
+pub fn spread(seed: u8) -> Vec<u8> {
+    let mut state = u32::from(seed);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    (0..64).map(|_| next()).collect()
+}
+
 /// What the crate's source speaks of.
 fn constant<T>(of: &[T], byte: u8) -> Option<&T> {
     byte.checked_sub(16).and_then(|index| of.get(usize::from(index)))

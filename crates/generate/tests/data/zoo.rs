@@ -108,7 +108,7 @@ impl<K: Hash + Eq, V: Clone> Arguments<K, V> {
         K: Borrow<Q>,
     {
     }
-    pub fn text(&self, _: &str, _: impl AsRef<str>, _: impl AsRef<Path>, _: impl Into<String>) {}
+    pub fn text(&self, name: &str, _: impl AsRef<str>, _: impl AsRef<Path>, _: impl Into<String>) {}
     pub fn many(&self, _: &[K], _: Vec<V>, _: [u8; 2], _: impl IntoIterator<Item = (K, V)>) {}
     pub fn maybe(&self, _: Option<K>, _: Result<V, ()>, _: Box<V>, _: std::time::Duration) {}
     pub fn own(&self, _: Options, _: Mode, _: &Options) {}
