@@ -93,6 +93,152 @@ fn threads_drop_what_they_own_and_call_what_nobody_else_has() {
 }
 
 #[test]
+fn what_a_call_returned_is_given_to_later_ones() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(&["generate", "types::Lockers", "--time", "20s"], 100);
+    let tests = generated(&run);
+    assert_eq!(tests.len(), 1, "{tests:?}");
+    let (kind, source) = tests[0];
+    assert_eq!(kind, "panic", "{source}");
+    assert!(
+        source.contains("let key = lockers.rent().unwrap();"),
+        "{source}"
+    );
+    assert_eq!(
+        source.matches("lockers.give_back(key)").count(),
+        2,
+        "{source}"
+    );
+    // The test that was written down shows it.
+    let findings = run.findings();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].confirmed);
+}
+
+#[test]
+fn types_say_to_arbitrary_how_arguments_are_made() {
+    let fixture = Fixture::special("supplied");
+    let arguments = ["generate", "supplied::Archive", "--time", "20s"];
+    let run = fixture.check(&arguments, 100);
+    let source = only_panic(&run);
+    assert!(
+        source.contains("archive.take(arbitrary_value::<supplied::Seal>("),
+        "{source}"
+    );
+    // Nothing of the user's file is needed.
+    assert!(!source.contains("raddle_harness"), "{source}");
+}
+
+#[test]
+fn users_supply_values_constructors_and_operations() {
+    let fixture = Fixture::special("supplied");
+    for (name, call, has_file) in [
+        ("Book", "book.read(&sample(raddle_harness::pages(), ", true),
+        // What can be written down as a literal is.
+        ("Stamps", "stamps.stamp(99999", false),
+    ] {
+        let subject = format!("supplied::{name}");
+        let run = fixture.check(&["generate", &subject, "--time", "20s"], 100);
+        let source = only_panic(&run);
+        assert_eq!(source.matches(call).count(), 2, "{source}");
+        assert_eq!(
+            source.contains("mod raddle_harness {"),
+            has_file,
+            "{source}"
+        );
+    }
+    let run = fixture.check(&["generate", "supplied::Vault", "--time", "20s"], 100);
+    let tests = generated(&run);
+    assert_eq!(tests.len(), 1, "{tests:?}");
+    let (kind, source) = tests[0];
+    assert_eq!(kind, "linearizability", "{source}");
+    assert!(
+        source.contains("Arc::new(raddle_harness::vault())"),
+        "{source}"
+    );
+    assert!(
+        source.contains("raddle_harness::visit(&*vault)"),
+        "{source}"
+    );
+    assert!(run.findings()[0].confirmed);
+}
+
+/// The source of the one test that was written, which panics.
+fn only_panic(run: &Run) -> &str {
+    let tests = generated(run);
+    assert_eq!(tests.len(), 1, "{tests:?}");
+    let (kind, source) = tests[0];
+    assert_eq!(kind, "panic", "{source}");
+    let findings = run.findings();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].confirmed);
+    source
+}
+
+#[test]
+fn what_a_method_lacks_is_said_as_one_writes_it() {
+    let fixture = Fixture::special("supplied");
+    let empty = fixture.path().join("empty.rs");
+    std::fs::write(&empty, "").expect("the file can be written");
+    let run = fixture.check(&["generate", "supplied::Vault", "--harness", "empty.rs"], 4);
+    let words = "write `pub fn make() -> supplied::Vault` in raddle-harness.rs";
+    assert!(run.stderr.contains(words), "{}", run.stderr);
+    std::fs::write(
+        &empty,
+        "pub fn make() -> supplied::Vault { supplied::Vault::open(|_| true) }",
+    )
+    .expect("the file can be written");
+    let configured = "[generate]\nharness = 'empty.rs'\n";
+    std::fs::write(fixture.path().join("raddle.toml"), configured).expect("it can be written");
+    let run = fixture.check(&["generate", "supplied::Vault"], 4);
+    let words = "has no methods that threads can share";
+    assert!(run.stderr.contains(words), "{}", run.stderr);
+}
+
+#[test]
+fn bad_harness_files_are_named() {
+    let fixture = Fixture::special("supplied");
+    for (file, subject, words) in [
+        (
+            "nowhere.rs",
+            "Stamps",
+            "there is no harness file nowhere.rs",
+        ),
+        ("bad/broken.rs", "Stamps", "bad/broken.rs does not compile"),
+        (
+            "bad/unknown.rs",
+            "Stamps",
+            "bad/unknown.rs does not compile",
+        ),
+        (
+            "bad/nothing.rs",
+            "Stamps",
+            "`nothing` means nothing: it gives neither values",
+        ),
+        (
+            "bad/generic.rs",
+            "Stamps",
+            "`any` means nothing: it is generic",
+        ),
+        (
+            "bad/mismatched.rs",
+            "Stamps",
+            "`stamp::count` means nothing: it gives `u8`, and the argument is `u64`",
+        ),
+        (
+            "bad/misnamed.rs",
+            "Stamps",
+            "`stamp::colour` means nothing: `stamp` has no argument `colour`",
+        ),
+    ] {
+        let subject = format!("supplied::{subject}");
+        let arguments = ["generate", &subject, "--list", "--harness", file];
+        let run = fixture.check(&arguments, 2);
+        assert!(run.stderr.contains(words), "{file}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn what_needs_no_threads_is_said_to_need_none() {
     let fixture = Fixture::special("types");
     let run = fixture.check(&["generate", "types::Shelf", "--time", "4s"], 100);

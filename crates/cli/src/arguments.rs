@@ -156,6 +156,9 @@ pub(crate) struct GenerateCommand {
     /// Do not call these operations
     #[arg(long, value_name = "NAME")]
     pub skip: Vec<String>,
+    /// Take values, constructors and operations from this file of yours
+    #[arg(long, value_name = "FILE")]
+    pub harness: Option<PathBuf>,
     /// Search so many times, each with a seed of its own, and only say when each found something
     #[arg(long, value_name = "N", hide = true)]
     pub trials: Option<u64>,

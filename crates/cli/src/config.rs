@@ -1,6 +1,6 @@
 //! `raddle.toml` at the workspace root.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use raddle_abi::finding::Kind;
 use raddle_campaign::{IgnoreRule, Overrides};
@@ -21,8 +21,18 @@ pub(crate) struct Config {
     pub output: OutputOptions,
     /// What is not as types say it, for prediction.
     pub predict: Overrides,
+    /// What generated tests need.
+    pub generate: GenerateOptions,
     /// Findings the user does not want to hear about.
     pub ignore: Vec<IgnoreRule>,
+}
+
+/// What `[generate]` says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GenerateOptions {
+    /// The file with values, constructors and operations of the user, from the workspace's root on.
+    pub harness: Option<PathBuf>,
 }
 
 /// The file as it is written.
@@ -35,6 +45,8 @@ struct File {
     output: OutputOptions,
     #[serde(default)]
     predict: Overrides,
+    #[serde(default)]
+    generate: GenerateOptions,
     #[serde(default)]
     ignore: Vec<Ignore>,
 }
@@ -83,6 +95,7 @@ impl Config {
             run: file.test,
             output: file.output,
             predict: file.predict,
+            generate: file.generate,
             ignore: ignore.collect::<Result<_, _>>()?,
         })
     }
@@ -128,12 +141,13 @@ mod tests {
     fn rules_and_options_are_read() {
         let config = Config::parse(
             "[test]\nseed = 7\nstrategy = 'pct(2)'\n\
-             [predict]\nunits = ['a::free']\n[[predict.set]]\ntype = 'a::B'\nfields = ['c']\n\
+             [generate]\nharness = 'tests/raddle.rs'\n[predict]\nunits = ['a::free']\n[[predict.set]]\ntype = 'a::B'\nfields = ['c']\n\
              [[ignore]]\nid = 'panic-0123456789'\nreason = 'known'\n\
              [[ignore]]\nkind = 'data-race'\nfunction = 'a::*'\nreason = 'by design'\n",
         )
         .unwrap();
         assert_eq!(config.run.seed, Some(7));
+        assert_eq!(config.generate.harness, Some("tests/raddle.rs".into()));
         assert_eq!(config.predict.units, ["a::free"]);
         assert_eq!(config.predict.set[0].type_name, "a::B");
         assert_eq!(config.ignore.len(), 2);
@@ -147,6 +161,7 @@ mod tests {
         assert!(error("[test]\nstrategy = 'best'\n").starts_with(":2: "));
         assert!(error("[[ignore]]\nid = 'x'\n").contains("missing field `reason`"));
         assert!(error("[test\n").starts_with(":1: "));
+        assert!(error("[generate]\nfile = ''\n").starts_with(":2: unknown field `file`"));
         assert!(error("[predict]\nunit = []\n").starts_with(":2: unknown field `unit`"));
     }
 

@@ -46,6 +46,28 @@ pub(crate) struct Node {
     /// Its features that are on.
     #[serde(default)]
     pub features: Vec<String>,
+    /// What it depends on.
+    #[serde(default)]
+    pub deps: Vec<NodeDependency>,
+}
+
+/// What a package depends on.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct NodeDependency {
+    /// Its name in paths.
+    pub name: String,
+    /// The package.
+    pub pkg: String,
+    /// What for.
+    #[serde(default)]
+    pub dep_kinds: Vec<DependencyKind>,
+}
+
+/// What a package depends on another for.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct DependencyKind {
+    /// `dev` or `build`; nothing for the package itself.
+    pub kind: Option<String>,
 }
 
 /// One package.
@@ -151,11 +173,26 @@ impl Metadata {
         })
     }
 
+    fn node(&self, id: &str) -> Option<&Node> {
+        let mut nodes = self.resolve.iter().flat_map(|resolve| &resolve.nodes);
+        nodes.find(|node| node.id == id)
+    }
+
     /// The features of a package that are on.
     pub(crate) fn features(&self, id: &str) -> &[String] {
-        let nodes = self.resolve.iter().flat_map(|resolve| &resolve.nodes);
-        let mut nodes = nodes.filter(|node| node.id == id);
-        nodes.next().map_or(&[], |node| &node.features)
+        self.node(id).map_or(&[], |node| &node.features)
+    }
+
+    /// What a package and its tests depend on, by names in paths.
+    pub(crate) fn dependencies(&self, id: &str) -> Vec<(&str, &Package)> {
+        let all = self.node(id).into_iter().flat_map(|node| &node.deps);
+        let is_used = |one: &&NodeDependency| {
+            let mut kinds = one.dep_kinds.iter();
+            kinds.any(|kind| kind.kind.as_deref() != Some("build"))
+        };
+        all.filter(is_used)
+            .filter_map(|one| Some((one.name.as_str(), self.package(&one.pkg)?)))
+            .collect()
     }
 
     /// Whether target names have to say which package they belong to.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use raddle_generate::supplied::CRATE;
 
 use crate::exit::{Exit, Failure, OrExit};
 use crate::metadata::{Metadata, Package};
@@ -56,6 +57,21 @@ impl Dependency {
         }
     }
 
+    /// The same, by the name that it has in paths of the package that depends on it.
+    pub(crate) fn named(metadata: &Metadata, name: &str, package: &Package) -> Self {
+        let own = Self::of(metadata, package);
+        let mut targets = package.targets.iter();
+        match targets.any(|target| target.name.replace('-', "_") == name) {
+            true => own,
+            false => Self {
+                value: own
+                    .value
+                    .replacen("{ ", &format!("{{ package = {:?}, ", package.name), 1),
+                name: name.to_owned(),
+            },
+        }
+    }
+
     /// A package of the registry, with its default features and these.
     pub(crate) fn published(name: &str, version: &str, features: &[String]) -> Self {
         let version = format!("={version}");
@@ -70,27 +86,35 @@ impl Dependency {
 pub(crate) struct Scratch {
     directory: PathBuf,
     results: Option<PathBuf>,
+    harness: Option<PathBuf>,
 }
 
 impl Scratch {
-    /// Writes the project, with the versions of `lock` where it names them. What was built in it
-    /// before stays.
+    /// Writes the project, with the versions of `lock` where it names them, and with the user's harness file as
+    /// its library. What was built in it before stays.
     pub(crate) fn create(
         directory: PathBuf,
         dependencies: &[Dependency],
         lock: Option<&Path>,
+        harness: Option<PathBuf>,
     ) -> Result<Self, Failure> {
+        let library = harness.as_ref().map(|file| {
+            let file = file.display().to_string();
+            format!("[lib]\nname = {CRATE:?}\npath = {file:?}\n\n")
+        });
         let scratch = Self {
             directory,
             results: None,
+            harness,
         };
+        let library = library.unwrap_or_default();
         let lines = dependencies.iter();
         let lines: String = lines
             .map(|one| format!("{} = {}\n", one.name, one.value))
             .collect();
         let manifest = format!(
             "# Written by raddle.\n[package]\nname = {NAME:?}\nversion = \"0.0.0\"\n\
-             edition = \"2024\"\npublish = false\n\n[workspace]\n\n[lints.rust]\nwarnings = \"allow\"\n\n[dependencies]\n{lines}"
+             edition = \"2024\"\npublish = false\n\n{library}[workspace]\n\n[lints.rust]\nwarnings = \"allow\"\n\n[dependencies]\n{lines}"
         );
         scratch.write("Cargo.toml", &manifest)?;
         if !scratch.directory.join("src/main.rs").exists() {
@@ -114,6 +138,11 @@ impl Scratch {
             results: Some(results),
             ..self
         }
+    }
+
+    /// The user's harness file.
+    pub(crate) fn harness(&self) -> Option<&Path> {
+        self.harness.as_deref()
     }
 
     /// Where findings are kept, if not in the project itself.

@@ -1,9 +1,11 @@
 //! From the type of an argument to how values of it are made.
 
 use crate::constructors::constructors;
+use crate::feedback::Fed;
 use crate::library::Library;
 use crate::model::{Bound, Substitution, Type, is_std, last};
 use crate::recipe::{Closure, Recipe, Returned};
+use crate::supplied::Supplied;
 
 /// Values in values: no more than so many.
 const DEEPEST: usize = 4;
@@ -44,6 +46,12 @@ pub struct Maker<'a> {
     depth: usize,
     /// The type under test, of which another object is there to be passed.
     own: Option<&'a Type>,
+    /// Types of which earlier calls return values.
+    fed: &'a [Fed],
+    /// What the user supplies.
+    supplied: &'a Supplied,
+    /// The method that arguments are made for.
+    method: &'a str,
 }
 
 impl<'a> Maker<'a> {
@@ -53,7 +61,35 @@ impl<'a> Maker<'a> {
             library,
             depth: 0,
             own: None,
+            fed: &[],
+            supplied: Supplied::NONE,
+            method: "",
         }
+    }
+
+    /// The same, with what the user supplies.
+    pub const fn supplied_with(self, supplied: &'a Supplied) -> Self {
+        Self { supplied, ..self }
+    }
+
+    /// What the user supplies.
+    pub(crate) const fn supplied(self) -> &'a Supplied {
+        self.supplied
+    }
+
+    /// The same for arguments of this method.
+    pub(crate) const fn calling(self, method: &'a str) -> Self {
+        Self { method, ..self }
+    }
+
+    /// The same, with values of these types that earlier calls returned.
+    pub const fn feeding(self, fed: &'a [Fed]) -> Self {
+        Self { fed, ..self }
+    }
+
+    /// Types of which earlier calls return values.
+    pub(crate) const fn fed(self) -> &'a [Fed] {
+        self.fed
     }
 
     /// The same for calls on an object of this type, which another one of it can be given to.
@@ -82,6 +118,19 @@ impl<'a> Maker<'a> {
         if let Some(other) = self.other(one) {
             return Ok(Recipe::Fixed(other.to_owned()));
         }
+        if self.depth <= DEEPEST
+            && let Some(value) = self.supplied.value(self, one, (self.method, hint))
+        {
+            return Ok(value);
+        }
+        if let Some(fed) = self.fed.iter().position(|fed| fed.one == *one) {
+            let plain = self.feeding(&[]).value(one, hint);
+            return Ok(Recipe::Fed {
+                fed,
+                name: hint.to_owned(),
+                plain: plain.ok().map(Box::new),
+            });
+        }
         if self.depth > DEEPEST {
             return Err(format!("`{}` goes too deep", one.short()));
         }
@@ -105,17 +154,37 @@ impl<'a> Maker<'a> {
             Type::Unknown(text) if text == SEEN => Ok(Recipe::Fixed("String::new()".to_owned())),
             Type::Path(path, types) if is_std(path) => self.std_value(last(path), path, types),
             Type::Path(..) => {
-                let found = constructors(self.deeper(), one);
+                let found = constructors(self.deeper().feeding(&[]), one);
                 let found = found.into_iter().find(|found| found.parts.len() == 1);
-                found
-                    .map(|found| found.recipe)
-                    .ok_or_else(|| format!("nothing makes a `{}`", one.short()))
+                let found = found.map(|found| found.recipe);
+                let recipes = found.into_iter().chain(self.arbitrary(one));
+                let mut recipes: Vec<Recipe> = recipes.collect();
+                match recipes.len() {
+                    0 => Err(format!("nothing makes a `{}`", one.short())),
+                    1 => Ok(recipes.remove(0)),
+                    _ => Ok(Recipe::Choice(recipes)),
+                }
             }
             Type::Parameter(name) => Err(format!("it is not known what `{name}` is")),
             Type::FunctionPointer => Err("function pointers are not made".to_owned()),
             Type::RawPointer => Err("raw pointers are not made".to_owned()),
             other => Err(format!("`{}` is not made", other.short())),
         }
+    }
+
+    /// A value that the crate `arbitrary` makes, if the type says how.
+    fn arbitrary(self, one: &Type) -> Option<Recipe> {
+        let implementations = self.library.implementations(one);
+        let is_said = implementations.iter().any(|(found, known)| {
+            let path = found.of_trait.as_ref().map(|of_trait| &of_trait.path);
+            let is_it = path
+                .is_some_and(|path| path.starts_with("arbitrary::") && last(path) == "Arbitrary");
+            is_it && self.library.violated(&found.generics, known).is_none()
+        });
+        let written = self.library.written(one)?;
+        let before = format!("arbitrary_value::<{written}>(");
+        let is_there = is_said && self.library.offers_arbitrary();
+        is_there.then(|| Recipe::wrapped(&before, Recipe::Byte, ")"))
     }
 
     /// The other object of the type under test, if that is what is asked for: only objects that
@@ -141,7 +210,9 @@ impl<'a> Maker<'a> {
             after,
         };
         match target {
-            Type::Primitive(name) if name == "str" => Ok(of(Recipe::Text, "[..]")),
+            Type::Primitive(name) if name == "str" => {
+                Ok(of(self.feeding(&[]).value(&owned(target), hint)?, "[..]"))
+            }
             Type::Slice(inner) => Ok(of(self.collection("Vec", inner)?, "[..]")),
             Type::Dyn(bounds) => Ok(of(self.bounded(bounds)?, "")),
             _ => Ok(of(self.value(target, hint)?, "")),

@@ -50,7 +50,8 @@ pub fn calibrate(
                 break;
             }
             if !calibration.blocks && !calibration.is_random {
-                calibration.is_random = depends_on_threads(&test, runner)?;
+                calibration.depends_on_thread = depends_on_threads(&test, runner)?;
+                calibration.is_random = calibration.depends_on_thread;
             }
         }
         match why {
@@ -173,6 +174,9 @@ fn look(
         .flatten()
         .flatten()
         .any(|result| is_panic(result));
-    calibration.is_random |= all.len() == 2 && all[0] != all[1];
+    if all.len() == 2 && all[0] != all[1] {
+        calibration.is_random = true;
+        calibration.depends_on_thread = false;
+    }
     Ok(None)
 }

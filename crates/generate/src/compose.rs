@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use raddle_schedule::rng::Rng;
 
 use crate::constants::FIRST;
+use crate::literal::FED;
 use crate::pairs::Pair;
 use crate::program::{Meeting, Method, Program};
 use crate::select::Guidance;
@@ -39,6 +40,8 @@ const UNNOTICED: u64 = 4;
 /// One of so many tests of a pair begins in any state, though some are known in which its methods
 /// have to do with each other.
 const STRANGERS: u64 = 4;
+/// One of so many bytes means what an earlier call returned, where that may be an argument.
+const RETURNED: u64 = 3;
 
 /// Writes tests.
 pub struct Composer<'a> {
@@ -227,6 +230,12 @@ impl Composer<'_> {
         let method = self.program.methods.get(&operation);
         let takes = method.is_some_and(|one| one.has_arguments);
         let mut bytes = if takes { self.bytes(rng) } else { Vec::new() };
+        let fed = self.program.fed(operation);
+        for byte in bytes.iter_mut().filter(|_| fed > 0) {
+            if rng.below(RETURNED) == 0 {
+                *byte = FED + rng.below(fed.into()) as u8;
+            }
+        }
         if self.program.is_paired {
             let takes_other = method.is_some_and(|one| one.takes_other);
             let of = if takes_other { 2 } else { SECOND_OBJECT };

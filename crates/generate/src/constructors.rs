@@ -228,7 +228,7 @@ fn free_functions(maker: Maker<'_>, one: &Type, path: &str) -> Vec<Constructor> 
 }
 
 /// A function that returns the object, if it does and its arguments can be made.
-fn returning(
+pub(crate) fn returning(
     maker: Maker<'_>,
     one: &Type,
     function: &Function,

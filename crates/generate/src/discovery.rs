@@ -4,12 +4,15 @@ use crate::arguments::Maker;
 use crate::companions::{from_others, with_others};
 use crate::constants::Constants;
 use crate::constructors::{Constructor, constructors};
+use crate::feedback::{self, Fed};
 use crate::free_functions::one_function;
 use crate::handovers::{dropping, making};
 use crate::holding::{Holding, holding};
 use crate::library::Library;
-use crate::methods::{Operation, Refused, methods};
+use crate::methods::{Methods, Operation, Refused, methods};
 use crate::model::Type;
+use crate::recipe::Recipe;
+use crate::supplied::{FILE, Supplied};
 use crate::type_name::{TypeError, find_type};
 
 /// Constructors that are tried; the others make the same objects.
@@ -17,6 +20,8 @@ const CONSTRUCTORS: usize = 6;
 /// If a type has no more operations than that, making new ones is an operation too: what they have in
 /// common may lie behind them, in a table of all that there are.
 const FEW: usize = 4;
+/// Times that methods are looked at again because what others return makes more of them possible.
+const ROUNDS: usize = 4;
 
 /// What a type offers.
 #[derive(Clone, Debug)]
@@ -32,6 +37,8 @@ pub struct Discovery {
     pub holdings: Vec<Holding>,
     /// Whether there are two objects of the type, because some methods are given another one.
     pub is_paired: bool,
+    /// Types of which calls return values that become arguments of later calls.
+    pub fed: Vec<Fed>,
     /// How they are made, the simplest first.
     pub constructors: Vec<Constructor>,
     /// What can be called.
@@ -40,6 +47,10 @@ pub struct Discovery {
     pub refused: Vec<Refused>,
     /// What the crate's source speaks of.
     pub constants: Constants,
+    /// What the user supplies that can be written down as literals, by number.
+    pub shown: Vec<(usize, Recipe)>,
+    /// The file in which the user supplies values and operations.
+    pub supplied: Option<String>,
 }
 
 /// Why there is nothing to generate.
@@ -51,9 +62,12 @@ pub enum DiscoveryError {
     /// Nothing makes such an object.
     #[error(
         "nothing public makes a `{0}`: there is no constructor, `Default`, conversion or function \
-         whose arguments can be made; write a function that returns one"
+         whose arguments can be made; write `pub fn make() -> {1}` in {FILE}"
     )]
-    NoConstructor(String),
+    NoConstructor(String, String),
+    /// A function in the user's file means nothing.
+    #[error("the harness file: {0}")]
+    Supplied(String),
     /// Only one thread can have it, and nothing else belongs to it.
     #[error(
         "`{0}` cannot be shared between threads: it is neither `Sync` nor `Clone`, and no method of \
@@ -89,13 +103,20 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
             None => return Err(error.into()),
         },
     };
-    let maker = Maker::new(library);
+    let supplied = Supplied::read(library).map_err(DiscoveryError::Supplied)?;
+    let maker = Maker::new(library).supplied_with(&supplied);
     let mut found = made(maker, &subject);
-    let none = || DiscoveryError::NoConstructor(subject.short());
+    let none = || {
+        let written = library.written(&subject);
+        let short = subject.short();
+        DiscoveryError::NoConstructor(short.clone(), written.unwrap_or(short))
+    };
     let first = found.first().ok_or_else(none)?;
     let (parts, in_arc) = (first.parts.clone(), first.in_arc);
     found.retain(|other| other.parts == parts && other.in_arc == in_arc);
     found.truncate(CONSTRUCTORS);
+    let checked = supplied.check(library, &parts);
+    checked.map_err(DiscoveryError::Supplied)?;
     let written = library.written(&subject).ok_or_else(none)?;
     let types: Option<Vec<_>> = parts.iter().map(|part| library.written(part)).collect();
     let mut types = types.ok_or_else(none)?;
@@ -110,20 +131,11 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
     if holdings == [Holding::Owned] {
         return Err(DiscoveryError::NotShared(subject.short()));
     }
-    let (mut operations, mut refused) = (Vec::new(), Vec::new());
-    for (index, part) in parts.iter().enumerate() {
-        if parts[..index].contains(part) {
-            continue;
-        }
-        let holding = holdings[index];
-        let maker = match is_alone && !holding.is_own() {
-            true => maker.beside(&subject),
-            false => maker,
-        };
-        let found = methods(maker, part, index, holding);
-        operations.extend(found.operations);
-        refused.extend(found.refused);
-    }
+    let (fed, found_methods) = fed_back(maker, &parts, &holdings);
+    let Methods {
+        mut operations,
+        refused,
+    } = found_methods;
     if is_alone && holdings[0] == Holding::Cloned && operations.len() <= FEW {
         operations.extend(making(library, &subject, &found));
     }
@@ -146,16 +158,57 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
         written,
         parts: types,
         holdings,
+        fed,
         constructors: found,
         operations,
         refused,
         constants: Constants::default(),
+        shown: supplied.shown(),
+        supplied: None,
     })
+}
+
+/// The methods of all parts, and the types of which they return values for each other. What one returns may
+/// make another one possible, and so on.
+fn fed_back(maker: Maker<'_>, parts: &[Type], holdings: &[Holding]) -> (Vec<Fed>, Methods) {
+    let mut fed = Vec::new();
+    for _ in 0..ROUNDS {
+        let found = all_methods(maker.feeding(&fed), parts, holdings);
+        let returned = feedback::returned(maker.library, &found.operations, parts);
+        if returned == fed {
+            break;
+        }
+        fed = returned;
+    }
+    let found = all_methods(maker.feeding(&fed), parts, holdings);
+    let fed = feedback::used(&fed, &found.operations);
+    let found = all_methods(maker.feeding(&fed), parts, holdings);
+    (fed, found)
+}
+
+/// The methods of all parts.
+fn all_methods(maker: Maker<'_>, parts: &[Type], holdings: &[Holding]) -> Methods {
+    let mut all = Methods::default();
+    for (index, part) in parts.iter().enumerate() {
+        if parts[..index].contains(part) {
+            continue;
+        }
+        let holding = holdings[index];
+        let maker = match parts.len() == 1 && !holding.is_own() {
+            true => maker.beside(part),
+            false => maker,
+        };
+        let found = methods(maker, part, index, holding);
+        all.operations.extend(found.operations);
+        all.refused.extend(found.refused);
+    }
+    all
 }
 
 /// What makes the objects of a test: one of the type, with others that belong to it.
 fn made(maker: Maker<'_>, subject: &Type) -> Vec<Constructor> {
-    let found = constructors(maker, subject);
+    let mut found = maker.supplied().constructors(maker, subject);
+    found.extend(constructors(maker, subject));
     let Some(first) = found.first() else {
         return from_others(maker, subject);
     };

@@ -5,12 +5,14 @@ use crate::constants::Constants;
 use crate::constructors::Constructor;
 use crate::discovery::{Discovery, DiscoveryError};
 use crate::holding::Access;
+use crate::invocation::body;
 use crate::library::Library;
-use crate::methods::{Operation, Step, body};
+use crate::methods::{Operation, Step};
 use crate::model::{Function, Substitution, Type, last};
 use crate::recipe::Recipe;
 use crate::results::{Class, class};
 use crate::solve::solve;
+use crate::supplied::Supplied;
 
 /// What a test can do with the function of this path; `None` if there is none.
 pub(crate) fn one_function(
@@ -23,11 +25,14 @@ pub(crate) fn one_function(
     Some(match operation {
         Ok(operation) => Ok(Discovery {
             constants: Constants::default(),
+            shown: Vec::new(),
+            supplied: None,
             subject: Type::Unknown(name.to_owned()),
             written: name.to_owned(),
             parts: Vec::new(),
             holdings: Vec::new(),
             is_paired: false,
+            fed: Vec::new(),
             constructors: vec![Constructor::nothing()],
             operations: vec![operation],
             refused: Vec::new(),
@@ -48,7 +53,10 @@ fn operation(library: &Library, path: &str, function: &Function) -> Result<Opera
     if let Some(why) = library.violated(&function.generics, &known) {
         return Err(why);
     }
-    let maker = Maker::new(library);
+    let supplied = Supplied::read(library)?;
+    let maker = Maker::new(library)
+        .supplied_with(&supplied)
+        .calling(&function.name);
     let arguments = function.inputs.iter().map(|(name, input)| {
         let value = maker.value(&library.resolve(input, &known), name);
         value.map_err(|why| format!("argument `{name}`: {why}"))
@@ -76,11 +84,13 @@ fn operation(library: &Library, path: &str, function: &Function) -> Result<Opera
         signature: format!("{}({}){returned}", last(path), types.join(", ")),
         part: 0,
         access: Access::None,
-        body: body(library, &step, &output, &class, function.is_async),
+        body: body(library, &step, &output, &class, function.is_async, ""),
         class,
         steps: vec![step],
         is_future: function.is_async,
         may_panic: function.may_panic,
         is_shown: library.has(&output, "Debug") == Some(true),
+        value: None,
+        gives: None,
     })
 }

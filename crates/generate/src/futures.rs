@@ -4,9 +4,10 @@
 //! That one is a future is proposed, and the compiler judges. The operation without a future follows on
 //! the one with it, and takes its place if that does not compile.
 
+use crate::invocation::code_on;
 use crate::library::Library;
-use crate::methods::{Operation, Step, code_on};
-use crate::model::Type;
+use crate::methods::{Operation, Step};
+use crate::model::{Type, is_std};
 use crate::recipe::Names;
 use crate::results::Class;
 
@@ -17,8 +18,9 @@ pub(crate) fn proposed(
     first: &Step,
     returned: &Type,
 ) -> Option<Operation> {
-    // Of most types at least some traits are described.
-    let is_described = !library.implementations(returned).is_empty();
+    // Of most types at least some traits are described, and what std has is known.
+    let is_std = matches!(returned, Type::Path(path, _) if is_std(path));
+    let is_described = is_std || !library.implementations(returned).is_empty();
     let is_known = operation.class != Class::Open || is_described;
     if is_known || operation.is_future {
         return None;
@@ -34,6 +36,7 @@ pub(crate) fn proposed(
         body,
         is_future: true,
         is_shown: true,
+        gives: None,
         ..operation.clone()
     })
 }

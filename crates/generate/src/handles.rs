@@ -1,8 +1,9 @@
 //! Calls on what a method returned: methods of handles, and writing through guards.
 
 use crate::arguments::Maker;
+use crate::invocation::{call, code_on};
 use crate::library::Library;
-use crate::methods::{Method, Step, call, code_on, functions, output as output_of, signature};
+use crate::methods::{Method, Step, functions, output as output_of, signature};
 use crate::model::{Substitution, Type};
 use crate::recipe::{Names, Recipe};
 use crate::results::{Class, class, shown};
@@ -41,6 +42,7 @@ pub(crate) fn on_handle(
                 found: &found,
                 function,
                 known: known.clone(),
+                supplied: None,
             };
             let Some(receiver) = handle_receiver(library, handle, &method) else {
                 continue;

@@ -3,8 +3,9 @@
 
 use crate::constructors::Constructor;
 use crate::holding::Access;
+use crate::invocation::body;
 use crate::library::Library;
-use crate::methods::{Operation, Step, body};
+use crate::methods::{Operation, Step};
 use crate::model::Type;
 use crate::recipe::{Names, Recipe};
 use crate::results::{Class, shown};
@@ -29,11 +30,13 @@ pub fn dropping(library: &Library, one: &Type, part: usize, is_alone: bool) -> O
         part,
         access: Access::Drop,
         class: Class::Unit,
-        body: body(library, &step, &Type::unit(), &Class::Unit, false),
+        body: body(library, &step, &Type::unit(), &Class::Unit, false, ""),
         steps: vec![step],
         is_future: false,
         may_panic: false,
         is_shown: false,
+        value: None,
+        gives: None,
     }
 }
 
@@ -61,6 +64,8 @@ pub fn making(library: &Library, one: &Type, constructors: &[Constructor]) -> Ve
             is_future: false,
             may_panic: true,
             is_shown: false,
+            value: None,
+            gives: None,
         }
     };
     all.take(MAKING).map(operation).collect()

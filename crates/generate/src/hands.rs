@@ -2,8 +2,9 @@
 //! a thread has not dropped outlives it.
 
 use crate::holding::{Access, Holding};
+use crate::literal::Bytes;
 use crate::print::Printer;
-use crate::recipe::{Bytes, Recipe};
+use crate::recipe::Recipe;
 use crate::test_case::{Call, TestCase};
 
 /// What the threads of a test own.

@@ -9,10 +9,17 @@ use std::collections::BTreeMap;
 use crate::discovery::Discovery;
 use crate::futures;
 use crate::holding::{Access, Holding};
+use crate::methods::Operation;
 use crate::recipe::{Names, Snippet};
 
 /// The part that is the same for all types.
 const PRELUDE: &str = include_str!("../template/prelude.rs");
+/// The first number of an operation that shows a value which the user supplies.
+pub(crate) const SHOWN: usize = 1 << 14;
+/// What makes values of a strategy of `proptest`.
+const SAMPLE: &str = "pub fn sample<S: proptest::strategy::Strategy>(strategy: S, seed: u8) -> S::Value { use proptest::strategy::ValueTree; use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner}; let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]); let mut runner = TestRunner::new_with_rng(Config::default(), rng); match strategy.new_tree(&mut runner) { Ok(tree) => tree.current(), Err(_) => nothing() } }";
+/// What makes values of types that say how to the crate `arbitrary`.
+const ARBITRARY: &str = "pub fn arbitrary_value<T: for<'a> arbitrary::Arbitrary<'a>>(seed: u8) -> T { let bytes = spread(seed); let mut bytes = arbitrary::Unstructured::new(&bytes); T::arbitrary(&mut bytes).unwrap_or_else(|_| nothing()) }";
 
 /// What a line of the program is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,6 +30,8 @@ pub enum Subject {
     Constructor(usize),
     /// An operation.
     Operation(usize),
+    /// A type whose values are fed back.
+    Fed(usize),
 }
 
 /// What the compiler says about a line of the program.
@@ -143,6 +152,7 @@ impl<'a> Harness<'a> {
     fn lines(&self) -> Vec<(String, Option<Subject>)> {
         let discovery = self.discovery;
         let mut lines = vec![(discovery.constants.code(), None)];
+        lines.extend(self.fed());
         lines.extend(self.parts());
         for index in self.constructors() {
             lines.push((self.constructor(index), Some(Subject::Constructor(index))));
@@ -166,8 +176,9 @@ impl<'a> Harness<'a> {
                 Access::None => String::new(),
             };
             let line = format!(
-                "fn op_{index}(o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep) -> String {{ {object} {} }} // {}",
-                operation.body, operation.name
+                "fn op_{index}(o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep, feed: &mut Feed<'_>) -> String {{ {object} {} }} // {}",
+                self.body(operation),
+                operation.name
             );
             lines.push((line, Some(Subject::Operation(index))));
         }
@@ -176,6 +187,26 @@ impl<'a> Harness<'a> {
             arms.map(|index| format!("{index} => {name}_{index}({arguments}), "))
                 .collect()
         };
+        let shown = discovery.shown.iter().map(|(number, recipe)| {
+            let Snippet {
+                statements,
+                expression,
+            } = recipe.code(&mut Names::default());
+            let line = format!(
+                "fn shown_{number}(u: &mut Source<'_>) -> String {{ {statements}show!({expression}) }}"
+            );
+            lines.push((line, None));
+            format!("{} => shown_{number}(u), ", SHOWN + number)
+        });
+        let shown: String = shown.collect();
+        for (word, code) in [
+            ("sample(raddle_harness::", SAMPLE),
+            ("arbitrary_value::<", ARBITRARY),
+        ] {
+            if lines.iter().any(|(line, _)| line.contains(word)) {
+                lines.push((code.to_owned(), None));
+            }
+        }
         lines.push((
             format!(
                 "fn make(constructor: u8, u: &mut Source<'_>) -> (Parts, Own) {{ match constructor {{ {}_ => panic!(\"no such constructor\") }} }}",
@@ -185,12 +216,47 @@ impl<'a> Harness<'a> {
         ));
         lines.push((
             format!(
-                "fn call(operation: u16, o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep) -> String {{ match operation {{ {}_ => panic!(\"no such operation\") }} }}",
-                arms(self.operations(), "op", "o, own, u, keep")
+                "fn call(operation: u16, o: &'static Parts, own: &'static mut Own, u: &mut Source<'_>, keep: &mut Keep, feed: &mut Feed<'_>) -> String {{ match operation {{ {}{shown}_ => panic!(\"no such operation\") }} }}",
+                arms(self.operations(), "op", "o, own, u, keep, feed")
             ),
             None,
         ));
         lines
+    }
+
+    /// What earlier calls returned, by type.
+    fn fed(&self) -> Vec<(String, Option<Subject>)> {
+        let all = self.discovery.fed.iter().enumerate();
+        let mut lines: Vec<_> = all
+            .map(|(index, fed)| {
+                let subject = Subject::Fed(index);
+                let written = match self.dropped.contains_key(&subject) {
+                    true => "()",
+                    false => &fed.written,
+                };
+                let line = format!("type Fed{index} = {written}; const _: fn() = || {{ fn fed<T: Clone + Send + Sync + 'static>() {{}} fed::<Fed{index}>(); }};");
+                (line, Some(subject))
+            })
+            .collect();
+        let fields =
+            (0..self.discovery.fed.len()).map(|index| format!("pub Vec<Option<Fed{index}>>"));
+        let fields: Vec<_> = fields.collect();
+        let fields = fields.join(", ");
+        lines.push((
+            format!("#[derive(Default)] pub struct Fed({fields});"),
+            None,
+        ));
+        lines
+    }
+
+    /// What an operation does. Results that cannot be kept are not fed back.
+    fn body(&self, operation: &Operation) -> String {
+        let gives = operation.gives.as_ref();
+        let gives = gives.filter(|gives| self.dropped.contains_key(&Subject::Fed(gives.fed)));
+        match gives {
+            Some(gives) => operation.body.replacen(&gives.code, "", 1),
+            None => operation.body.clone(),
+        }
     }
 
     /// What all threads share, what each has of its own, and how they come to it.

@@ -21,6 +21,8 @@ pub struct Library {
     crates: RefCell<HashMap<String, Option<Rc<Crate>>>>,
     /// How the user writes types.
     names: RefCell<Vec<(Type, String)>>,
+    /// Whether the program can use the crate `arbitrary`.
+    has_arbitrary: bool,
 }
 
 impl Library {
@@ -30,7 +32,21 @@ impl Library {
             directory,
             crates: RefCell::default(),
             names: RefCell::default(),
+            has_arbitrary: false,
         }
+    }
+
+    /// The same; says whether the program can use the crate `arbitrary`.
+    pub fn with_arbitrary(self, has_arbitrary: bool) -> Self {
+        Self {
+            has_arbitrary,
+            ..self
+        }
+    }
+
+    /// Whether the program can use the crate `arbitrary`.
+    pub const fn offers_arbitrary(&self) -> bool {
+        self.has_arbitrary
     }
 
     /// The crate with this name in paths, which has to be there.

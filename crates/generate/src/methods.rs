@@ -2,16 +2,19 @@
 //! that the type or a reference to it has, those of what it dereferences to, and methods of the
 //! handles that they return.
 
-use crate::arguments::{Maker, Refusal};
+use crate::arguments::Maker;
+use crate::feedback::{self, Gives, Value};
 use crate::futures;
 use crate::handles::on_handle;
 use crate::holding::{Access, Holding};
+use crate::invocation::{body, call, in_a_function};
 use crate::library::Library;
 use crate::model::{Function, Implementation, Substitution, Type, is_std, last};
 use crate::receivers::{Receiver, receiver_of};
-use crate::recipe::{Names, Recipe, Snippet};
-use crate::results::{Class, class, shown};
+use crate::recipe::Recipe;
+use crate::results::{Class, class};
 use crate::solve::solve;
+use crate::targets::add_targets;
 
 /// Traits of std whose methods are not worth a test: they only show, compare or convert.
 const DULL: &[&str] = &[
@@ -65,9 +68,19 @@ pub struct Operation {
     pub may_panic: bool,
     /// Whether its result has `Debug`.
     pub is_shown: bool,
+    /// What its result has in it for later calls.
+    pub value: Option<Value>,
+    /// What it gives them.
+    pub gives: Option<Gives>,
 }
 
 impl Operation {
+    /// What of its arguments is fed back.
+    pub fn fed(&self) -> Vec<(usize, &str, bool)> {
+        let steps = self.steps.iter();
+        steps.flat_map(|step| step.call.fed()).collect()
+    }
+
     /// Whether it is given another object of the type under test.
     pub fn takes_other(&self) -> bool {
         self.body.contains("(&**other)") || self.body.contains("other.clone()")
@@ -113,17 +126,37 @@ pub(crate) struct Method<'a> {
     pub function: Function,
     /// What parameters are.
     pub known: Substitution,
+    /// Its path, if it is a function that the user supplies.
+    pub supplied: Option<&'a str>,
 }
 
 /// The methods of a part of the test's objects, which threads hold like this.
 pub fn methods(maker: Maker<'_>, one: &Type, part: usize, holding: Holding) -> Methods {
     let mut result = Methods::default();
+    let supplied = maker.supplied().operations(one);
+    let found = Implementation::of(one.clone());
+    for (path, function) in &supplied {
+        let method = Method {
+            found: &found,
+            function: function.clone(),
+            known: Substitution::from([("Self".to_owned(), one.clone())]),
+            supplied: Some(path),
+        };
+        add(maker, one, (part, holding), method, &mut result);
+    }
+    // What the user supplies is there in the place of a method with the same name.
+    let is_replaced = |function: &Function| {
+        let mut supplied = supplied.iter();
+        supplied.any(|(_, own)| own.name == function.name)
+    };
     for (found, known) in maker.library.implementations(one) {
-        for function in functions(maker.library, &found) {
+        let functions = functions(maker.library, &found).into_iter();
+        for function in functions.filter(|function| !is_replaced(function)) {
             let method = Method {
                 found: &found,
                 function,
                 known: known.clone(),
+                supplied: None,
             };
             add(maker, one, (part, holding), method, &mut result);
         }
@@ -138,55 +171,6 @@ pub fn methods(maker: Maker<'_>, one: &Type, part: usize, holding: Holding) -> M
         .refused
         .dedup_by(|a, b| a.name == b.name && a.signature == b.signature);
     result
-}
-
-/// Adds the methods of what a type dereferences to, unless its own have their names.
-fn add_targets(
-    maker: Maker<'_>,
-    one: &Type,
-    (part, holding): (usize, Holding),
-    result: &mut Methods,
-) {
-    let access = match holding.is_own() {
-        true => Access::Own,
-        false => Access::Shared,
-    };
-    let mut one = one.clone();
-    for receiver in ["(&***{o})", "(&****{o})"] {
-        let Some(target) = target(maker.library, &one) else {
-            return;
-        };
-        let operations = result.operations.iter().map(|own| own.name.clone());
-        let refused = result.refused.iter().map(|own| own.name.clone());
-        let shadowing: Vec<_> = operations.chain(refused).collect();
-        for (found, known) in maker.library.implementations(&target) {
-            for function in functions(maker.library, &found) {
-                let method = Method {
-                    found: &found,
-                    function,
-                    known: known.clone(),
-                };
-                let takes = &method.function.inputs[0].1;
-                let takes = maker.library.resolve(takes, &method.known);
-                let is_shared = takes == Type::reference(target.clone());
-                if is_shared && !shadowing.contains(&name(&method)) {
-                    add_received(maker, (&target, receiver), (part, access), method, result);
-                }
-            }
-        }
-        one = target;
-    }
-}
-
-/// What a type dereferences to.
-fn target(library: &Library, one: &Type) -> Option<Type> {
-    let all = library.implementations(one).into_iter();
-    let mut deref = all.filter(|(found, _)| {
-        let path = found.of_trait.as_ref().map(|of_trait| &of_trait.path);
-        path.is_some_and(|path| is_std(path) && last(path) == "Deref")
-    });
-    let (_, known) = deref.next()?;
-    known.get("Self::Target").cloned()
 }
 
 /// Functions that others may call, those that a trait provides included.
@@ -248,7 +232,7 @@ fn add(
 }
 
 /// Adds a method of a type, for which the receiver is written like this.
-fn add_received(
+pub(crate) fn add_received(
     maker: Maker<'_>,
     (one, receiver): (&Type, &str),
     (part, access): (usize, Access),
@@ -269,12 +253,15 @@ fn add_received(
     };
     if method.function.name.starts_with('_') {
         let why = "its name begins with `_`, by which its crate says that it is not for others";
-        let remedy = "wrap it in a method of a type of your own, and name that type";
-        return refuse(result, why.to_owned(), remedy);
+        return refuse(
+            result,
+            why.to_owned(),
+            &in_a_function(library, one, &method),
+        );
     }
     if method.function.is_unsafe {
-        let remedy = "wrap it in a safe function of a type of your own, and name that type";
-        return refuse(result, "it is an `unsafe fn`".to_owned(), remedy);
+        let why = "it is an `unsafe fn`".to_owned();
+        return refuse(result, why, &in_a_function(library, one, &method));
     }
     let violated = library.violated(&method.found.generics, &method.known);
     if let Some(why) = violated {
@@ -297,29 +284,32 @@ fn add_received(
     }
     let call = match call(maker, &method, receiver) {
         Ok(call) => call,
-        Err(why) => {
-            let remedy = "make such a value in a function of your own that calls it";
-            return refuse(result, why, remedy);
-        }
+        Err((why, remedy)) => return refuse(result, why, &remedy),
     };
     let output = output(library, &method);
     let class = class(library, &output);
     let returned = library.resolve(&method.function.output, &method.known);
     let is_future = method.function.is_async || self::class(library, &returned) == Class::Future;
     let first = Step { call, takes: None };
-    let body = body(library, &first, &output, &class, is_future);
-    let operation = Operation {
+    let mut operation = Operation {
         name: name.clone(),
         signature: signature.clone(),
         part,
         access,
-        class,
         steps: vec![first.clone()],
-        body,
+        body: body(library, &first, &output, &class, is_future, ""),
+        class,
         is_future,
         may_panic: may_panic(&method),
         is_shown: library.has(&output, "Debug") == Some(true),
+        value: Value::of(library, &method.function.output, &output),
+        gives: None,
     };
+    if let Some(gives) = feedback::gives(maker.fed(), &operation) {
+        let class = &operation.class;
+        operation.body = body(library, &first, &output, class, is_future, &gives.code);
+        operation.gives = Some(gives);
+    }
     let driven = futures::proposed(library, &operation, &first, &returned);
     result.operations.extend(driven);
     result.operations.push(operation);
@@ -341,6 +331,8 @@ fn add_received(
                         is_future: false,
                         may_panic: true,
                         is_shown: false,
+                        value: None,
+                        gives: None,
                     }),
             );
     }
@@ -354,7 +346,7 @@ fn may_panic(method: &Method<'_>) -> bool {
     method.function.may_panic || is_operator
 }
 
-fn name(method: &Method<'_>) -> String {
+pub(crate) fn name(method: &Method<'_>) -> String {
     match &method.found.of_trait {
         Some(of_trait) => format!("{}::{}", last(&of_trait.path), method.function.name),
         None => method.function.name.clone(),
@@ -393,87 +385,4 @@ pub(crate) fn output(library: &Library, method: &Method<'_>) -> Type {
         one => library.associated(one, "Output"),
     };
     of_impl.unwrap_or(Type::Unknown("?".to_owned()))
-}
-
-/// The call, or why an argument cannot be made.
-pub(crate) fn call(
-    maker: Maker<'_>,
-    method: &Method<'_>,
-    receiver: &str,
-) -> Result<Recipe, Refusal> {
-    let library = maker.library;
-    let inputs = method.function.inputs.iter().skip(1);
-    let arguments = inputs.map(|(name, input)| {
-        let value = maker.value(&library.resolve(input, &method.known), name);
-        value.map_err(|why| format!("argument `{name}`: {why}"))
-    });
-    let arguments = arguments.collect::<Result<Vec<_>, Refusal>>()?;
-    let name = format!("{}{}", method.function.name, turbofish(method));
-    let Some(of_trait) = &method.found.of_trait else {
-        return Ok(Recipe::list(format!("{receiver}.{name}("), arguments, ")"));
-    };
-    let path = library.public_path(&of_trait.path);
-    let mut path = path.ok_or("its trait cannot be named")?;
-    let written = of_trait.arguments.iter();
-    let written: Option<Vec<_>> = written
-        .map(|one| library.written(&library.resolve(one, &method.known)))
-        .collect();
-    if let Some(written) = written.filter(|written| !written.is_empty()) {
-        path += &format!("::<{}>", written.join(", "));
-    }
-    let separator = if arguments.is_empty() { "" } else { ", " };
-    let before = format!("{path}::{name}({receiver}{separator}");
-    Ok(Recipe::list(before, arguments, ")"))
-}
-
-/// Constants have to be named: nothing else says what they are.
-fn turbofish(method: &Method<'_>) -> String {
-    let parameters = &method.function.generics.parameters;
-    let is_needed = parameters.iter().any(|parameter| parameter.is_const);
-    if !is_needed || parameters.iter().any(|parameter| parameter.is_synthetic) {
-        return String::new();
-    }
-    let arguments = parameters
-        .iter()
-        .map(|parameter| match method.known.get(&parameter.name) {
-            Some(Type::Const(value)) => value.clone(),
-            _ => "_".to_owned(),
-        });
-    let arguments: Vec<_> = arguments.collect();
-    format!("::<{}>", arguments.join(", "))
-}
-
-/// A recipe's code for this object.
-pub(crate) fn code_on(call: &Recipe, object: &str, names: &mut Names) -> Snippet {
-    let mut snippet = call.code(names);
-    snippet.expression = snippet.expression.replace("{o}", object);
-    for text in [&mut snippet.expression, &mut snippet.statements] {
-        *text = text.replace("{other}", "other");
-    }
-    snippet
-}
-
-/// Body of an operation: what it returns is held as long as the scheduler likes.
-pub(crate) fn body(
-    library: &Library,
-    first: &Step,
-    output: &Type,
-    class: &Class,
-    is_future: bool,
-) -> String {
-    let snippet = code_on(&first.call, "o", &mut Names::default());
-    let value = match is_future {
-        true => format!(
-            "match drive({}) {{ Some(r) => r, None => return String::from(\"Pending\") }}",
-            snippet.expression
-        ),
-        false => snippet.expression,
-    };
-    let text = shown(library, output, "r");
-    let held = match class.is_held() {
-        true => "keep.until(move || { drop(r); String::new() }); ",
-        false => "",
-    };
-    let statements = snippet.statements;
-    format!("{statements}let mut r = {value}; let text = {text}; {held}text")
 }

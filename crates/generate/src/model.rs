@@ -242,13 +242,15 @@ impl Bound {
     }
 }
 
-/// Generic parameters and what is asked of them. Lifetimes are left out.
+/// Generic parameters and what is asked of them. Lifetimes have no names here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Generics {
     /// In order.
     pub parameters: Vec<Parameter>,
     /// `where` clauses.
     pub predicates: Vec<(Type, Vec<Bound>)>,
+    /// Whether there are lifetimes among them.
+    pub has_lifetimes: bool,
 }
 
 /// A generic parameter.
@@ -309,6 +311,20 @@ pub struct Implementation {
     pub associated: Vec<(String, Type)>,
     /// Methods that the trait provides.
     pub provided: Vec<String>,
+}
+
+impl Implementation {
+    /// One for a type, with nothing in it.
+    pub fn of(subject: Type) -> Self {
+        Self {
+            generics: Generics::default(),
+            subject,
+            of_trait: None,
+            functions: Vec::new(),
+            associated: Vec::new(),
+            provided: Vec::new(),
+        }
+    }
 }
 
 /// A struct, enum or union.

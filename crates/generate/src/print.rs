@@ -8,18 +8,17 @@ use std::fmt::Write;
 use raddle_abi::finding::Kind;
 use raddle_trace::runner::Runner;
 
+use crate::calls::{Compared, Place};
 use crate::discovery::Discovery;
-use crate::hands::{Hands, on_own};
+use crate::hands::Hands;
 use crate::history::{History, Step};
-use crate::holding::Access;
 use crate::judge::Failure;
-use crate::methods::Operation;
+use crate::literal::{Bytes, Shown};
 use crate::model::last;
-use crate::program::{Program, Weakness};
-use crate::recipe::{Bytes, Recipe};
-use crate::results::Class;
+use crate::program::Program;
+use crate::remembered::Memory;
 use crate::sequential::{Orders, all_orders};
-use crate::test_case::{Call, TestCase, runs};
+use crate::test_case::{Call, TestCase};
 
 /// Orders that are run to say which results are right.
 const ORDERS: usize = 2_000;
@@ -38,6 +37,8 @@ pub struct Printer<'a> {
     pub discovery: &'a Discovery,
     /// What is known about it.
     pub program: &'a Program,
+    /// Values that the user supplies, as far as they are known.
+    pub shown: Shown,
 }
 
 impl Printer<'_> {
@@ -74,21 +75,6 @@ impl Printer<'_> {
             .collect()
     }
 
-    fn is_compared(&self, call: &Call, when: Compared) -> bool {
-        let operation = &self.discovery.operations[usize::from(call.operation)];
-        let notes = notes(operation);
-        let is_plain = operation.class == Class::Plain && notes != Notes::Unprintable;
-        let is_shown = is_plain || (operation.class == Class::Unit && notes == Notes::Printable);
-        let is_strong = self.program.weakness(call.operation) == Weakness::None;
-        let binds = match when {
-            Compared::No => false,
-            Compared::Concurrent => is_strong,
-            // Nobody sees what a future has done so far when all others are over.
-            Compared::After => is_strong || operation.is_future,
-        };
-        is_shown && operation.steps.len() == 1 && binds
-    }
-
     /// The test's name.
     pub fn name(&self, test: &TestCase, failure: &Failure) -> String {
         let mut words = vec![failure.kind.word().replace('-', "_")];
@@ -108,48 +94,74 @@ impl Printer<'_> {
         words.join("_")
     }
 
-    /// The test's source. With `right`, results are compared.
+    /// The test's source. With `right`, results are compared. A run of it says what calls before threads
+    /// returned.
     pub fn print(
         &self,
         test: &TestCase,
         failure: &Failure,
         right: Option<&BTreeSet<Results>>,
+        history: Option<&History>,
     ) -> String {
         let compares = right.is_some();
-        let concurrent = match compares {
-            true => Compared::Concurrent,
-            false => Compared::No,
+        let memory = Memory::new(self, test, history);
+        let mut next = 0;
+        let mut calls = |calls: &[Call], place: Place<'_>, text: &mut String| {
+            let written = calls.iter().map(|call| {
+                let mut written = String::new();
+                self.print_call((next, call), place, &mut written);
+                next += 1;
+                written
+            });
+            print_repeated(&written.collect::<Vec<_>>(), place.indent, text);
         };
+        let outside = Place {
+            memory: &memory,
+            indent: "    ",
+            compares: Compared::No,
+        };
+        let inside = Place {
+            indent: "            ",
+            compares: match compares {
+                true => Compared::Concurrent,
+                false => Compared::No,
+            },
+            ..outside
+        };
+        // What a panic says may have several lines.
+        let lines: Vec<&str> = failure.text.lines().map(str::trim).collect();
         let mut text = format!(
             "/// {}.\n#[test]\nfn {}() {{\n",
-            // A panic may have several lines.
-            failure.text.replace('\n', "\n/// "),
+            lines.join(" "),
             self.name(test, failure)
         );
         self.print_objects(test, &mut text);
-        self.print_calls(&test.prefix, "    ", Compared::No, &mut text);
+        calls(&test.prefix, outside, &mut text);
         // Whoever needs no other thread needs none at all.
         if failure.kind == Kind::Sequential
-            && let [calls] = test.threads.as_slice()
+            && let [only] = test.threads.as_slice()
         {
-            self.print_calls(calls, "    ", Compared::No, &mut text);
-            self.print_calls(&test.after, "    ", Compared::No, &mut text);
+            calls(only, outside, &mut text);
+            calls(&test.after, outside, &mut text);
             return text + "}\n";
         }
         let names: Vec<String> = (1..=test.threads.len())
             .map(|number| format!("thread_{number}"))
             .collect();
         let hands = Hands::new(self, test);
-        for (thread, (name, calls)) in names.iter().zip(&test.threads).enumerate() {
+        for (thread, (name, own)) in names.iter().zip(&test.threads).enumerate() {
             let _ = writeln!(text, "    let {name} = std::thread::spawn({{");
             for line in hands.taken(thread) {
                 let _ = writeln!(text, "        {line}");
+            }
+            for name in memory.cloned_for(self, test, thread) {
+                let _ = writeln!(text, "        let {name} = {name}.clone();");
             }
             text.push_str("        move || {\n");
             if compares {
                 text.push_str("            let mut results: Vec<String> = Vec::new();\n");
             }
-            self.print_calls(calls, "            ", concurrent, &mut text);
+            calls(own, inside, &mut text);
             if let Some(left) = hands.left(thread, compares) {
                 let _ = writeln!(text, "            {left}");
             }
@@ -162,27 +174,37 @@ impl Printer<'_> {
                     let back = back.map_or_else(String::new, |names| format!("let {names} = "));
                     let _ = writeln!(text, "    {back}{name}.join().unwrap();");
                 }
-                self.print_calls(&test.after, "    ", Compared::No, &mut text);
+                calls(&test.after, outside, &mut text);
             }
-            Some(right) => self.print_comparison(test, (&names, &hands), right, &mut text),
+            Some(right) => {
+                Self::print_joined((&names, &hands), &mut text);
+                let after = Place {
+                    compares: Compared::After,
+                    ..outside
+                };
+                calls(&test.after, after, &mut text);
+                print_comparison(right, &mut text);
+            }
         }
         text.push_str("}\n");
-        if text.contains("drive(") {
-            text.push_str(DRIVE);
-        }
-        if text.contains("noted()") {
-            text.push_str(NOTES);
+        let supplied = self.discovery.supplied.as_deref().unwrap_or_default();
+        let harness = format!("\nmod raddle_harness {{\n{}\n}}\n", supplied.trim_end());
+        for (word, functions) in [
+            ("drive(", DRIVE),
+            ("noted()", NOTES),
+            ("pick(raddle_harness::", PICK),
+            ("sample(raddle_harness::", SAMPLE),
+            ("arbitrary_value::<", ARBITRARY),
+            ("raddle_harness::", &harness),
+        ] {
+            if text.contains(word) {
+                text.push_str(functions);
+            }
         }
         text
     }
 
-    fn print_comparison(
-        &self,
-        test: &TestCase,
-        (names, hands): (&[String], &Hands<'_>),
-        right: &BTreeSet<Results>,
-        text: &mut String,
-    ) {
+    fn print_joined((names, hands): (&[String], &Hands<'_>), text: &mut String) {
         let mut joined = Vec::new();
         for (thread, name) in names.iter().enumerate() {
             match hands.back(thread, true).filter(|_| hands.has_left(thread)) {
@@ -195,19 +217,6 @@ impl Printer<'_> {
         }
         let _ = writeln!(text, "    let mut found = vec![{}];", joined.join(", "));
         text.push_str("    let mut results: Vec<String> = Vec::new();\n");
-        self.print_calls(&test.after, "    ", Compared::After, text);
-        text.push_str("    found.push(results);\n    // What the calls return one after the other, in any order.\n");
-        text.push_str("    let right: &[&[&[&str]]] = &[\n");
-        for results in right {
-            let lists = results.iter().map(|list| {
-                let list: Vec<_> = list.iter().map(|one| format!("{one:?}")).collect();
-                format!("&[{}]", list.join(", "))
-            });
-            let lists: Vec<_> = lists.collect();
-            let _ = writeln!(text, "        &[{}],", lists.join(", "));
-        }
-        text.push_str("    ];\n    assert!(\n        right.iter().any(|right| found == *right),\n");
-        text.push_str("        \"no order of the calls gives {found:?}\"\n    );\n");
     }
 
     pub(crate) fn objects(&self) -> Vec<String> {
@@ -224,7 +233,8 @@ impl Printer<'_> {
 
     fn print_objects(&self, test: &TestCase, text: &mut String) {
         let constructor = &self.discovery.constructors[usize::from(test.constructor)];
-        let mut bytes = Bytes::new(&test.bytes).meaning(&self.discovery.constants);
+        let bytes = Bytes::new(&test.bytes).meaning(&self.discovery.constants);
+        let mut bytes = bytes.showing(&self.shown);
         let objects = self.objects();
         if objects.is_empty() {
             return;
@@ -268,158 +278,41 @@ impl Printer<'_> {
             }
         }
     }
+}
 
-    /// Calls, those that are repeated in a loop.
-    fn print_calls(&self, calls: &[Call], indent: &str, compares: Compared, text: &mut String) {
-        for run in runs(calls) {
-            let call = &calls[run.start];
-            if run.len() < LOOP {
-                for _ in run {
-                    self.print_call(call, indent, compares, text);
-                }
-                continue;
-            }
-            let _ = writeln!(text, "{indent}for _ in 0..{} {{", run.len());
-            self.print_call(call, &format!("{indent}    "), compares, text);
-            let _ = writeln!(text, "{indent}}}");
+/// Calls as they are written, those that are repeated in a loop.
+fn print_repeated(calls: &[String], indent: &str, text: &mut String) {
+    for same in calls.chunk_by(|one, next| one == next) {
+        if same.len() < LOOP || same[0].is_empty() {
+            text.extend(same.iter().map(String::as_str));
+            continue;
         }
-    }
-
-    fn print_call(&self, call: &Call, indent: &str, compares: Compared, text: &mut String) {
-        let operation = &self.discovery.operations[usize::from(call.operation)];
-        let objects = self.objects();
-        let is_compared = self.is_compared(call, compares);
-        let has_notes = is_compared && notes(operation) == Notes::Printable;
-        let bytes = Bytes::new(&call.bytes).meaning(&self.discovery.constants);
-        let mut bytes = bytes.noting(has_notes);
-        let none = String::new();
-        let named = |part: usize| objects.get(part).unwrap_or(&none);
-        let (object, other) = match self.discovery.is_paired && bytes.flag() {
-            true => (named(1), named(0)),
-            false => (named(operation.part), objects.last().unwrap_or(&none)),
-        };
-        let call = &operation.steps[0].call;
-        let first = match operation.access {
-            Access::Shared | Access::None => on_object(call, object, other, &mut bytes),
-            Access::Own | Access::Drop | Access::Make => on_own(call, object, &mut bytes),
-        };
-        if operation.access == Access::Make {
-            let _ = writeln!(text, "{indent}{object} = {first};");
-            return;
+        let _ = writeln!(text, "{indent}for _ in 0..{} {{", same.len());
+        for line in same[0].lines() {
+            let _ = writeln!(text, "    {line}");
         }
-        let line = match operation.steps.get(1) {
-            Some(second) => {
-                let second = second_call(operation, &second.call, &mut bytes);
-                let wait = "std::thread::yield_now();";
-                match operation.steps[1].takes {
-                    Some(word) => {
-                        format!("if let {word}(mut handle) = {first} {{ {wait} {second}; }}")
-                    }
-                    None => format!("{{ let mut handle = {first}; {wait} {second}; }}"),
-                }
-            }
-            None if operation.is_future && is_compared => format!(
-                "results.push(drive({first}).map_or(\"Pending\".to_owned(), |one| format!(\"{{one:?}}\")));"
-            ),
-            None if operation.is_future => format!("let _ = drive({first});"),
-            None if operation.class.is_held() => {
-                // What a guard refers to is looked at, as it was when the failure was seen.
-                let looks = match operation.is_shown {
-                    true => "let _ = format!(\"{held:?}\"); ",
-                    false => "",
-                };
-                format!("{{ let held = {first}; {looks}std::thread::yield_now(); drop(held); }}")
-            }
-            None if has_notes => {
-                format!("results.push(format!(\"{{:?}}{{}}\", {first}, noted()));")
-            }
-            None if is_compared => {
-                format!("results.push(format!(\"{{:?}}\", {first}));")
-            }
-            None if operation.class == Class::Unit => format!("{first};"),
-            None => format!("let _ = {first};"),
-        };
-        let _ = writeln!(text, "{indent}{line}");
+        let _ = writeln!(text, "{indent}}}");
     }
 }
 
-/// Whether results are compared, and which ones bind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compared {
-    /// They are not.
-    No,
-    /// Those of calls at the same time.
-    Concurrent,
-    /// Those of calls when all threads have ended.
-    After,
-}
-
-/// Whether closures note something down that is a part of the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Notes {
-    /// There are none.
-    None,
-    /// They do, and a test can do the same.
-    Printable,
-    /// They do, and how it looks is not known.
-    Unprintable,
-}
-
-fn notes(operation: &Operation) -> Notes {
-    const SHOWN: &[&str] = &[
-        "u8", "u16", "u32", "u64", "usize", "i32", "i64", "bool", "char", "String",
-    ];
-    let closures = operation.steps.iter().flat_map(|step| step.call.closures());
-    let mut result = Notes::None;
-    for closure in closures {
-        let is_shown = closure
-            .parameters
-            .iter()
-            .all(|one| SHOWN.contains(&one.trim_start_matches('&').trim_start_matches("mut ")));
-        match is_shown {
-            true => result = Notes::Printable,
-            false => return Notes::Unprintable,
-        }
+/// Compares what was found with what is right.
+fn print_comparison(right: &BTreeSet<Results>, text: &mut String) {
+    text.push_str("    found.push(results);\n    // What the calls return one after the other, in any order.\n");
+    text.push_str("    let right: &[&[&[&str]]] = &[\n");
+    for results in right {
+        let lists = results.iter().map(|list| {
+            let list: Vec<_> = list.iter().map(|one| format!("{one:?}")).collect();
+            format!("&[{}]", list.join(", "))
+        });
+        let lists: Vec<_> = lists.collect();
+        let _ = writeln!(text, "        &[{}],", lists.join(", "));
     }
-    result
-}
-
-fn second_call(operation: &Operation, call: &Recipe, bytes: &mut Bytes<'_>) -> String {
-    let text = call.literal(bytes);
-    let text = text
-        .replace("(&mut {o}).", "handle.")
-        .replace("(&{o}).", "handle.");
-    let text = text.replace("{o}", "handle");
-    match operation.class == Class::Unit {
-        true => text,
-        false => format!("let _ = {text}"),
-    }
-}
-
-/// A call on an object in an `Arc`.
-fn on_object(call: &Recipe, object: &str, other: &str, bytes: &mut Bytes<'_>) -> String {
-    let text = call.literal(bytes);
-    text.replace("(&**{other})", &format!("&*{other}"))
-        .replace(
-            "{other}.clone()",
-            &format!("std::sync::Arc::clone(&{other})"),
-        )
-        .replace("(&**{o}).", &format!("{object}."))
-        .replace("(&***{o}).", &format!("{object}."))
-        .replace("(&****{o}).", &format!("{object}."))
-        .replace("(&***{o})", &format!("&**{object}"))
-        .replace("(&****{o})", &format!("&***{object}"))
-        .replace("(&**{o})", &format!("&*{object}"))
-        .replace("(&mut &**{o})", &format!("&mut &*{object}"))
-        .replace("(&&**{o})", &format!("&&*{object}"))
-        .replace("&**{o}", &format!("&*{object}"))
-        .replace("{o}.clone()", &format!("std::sync::Arc::clone(&{object})"))
-        .replace("{o}.", &format!("{object}."))
-        .replace("{o}", &format!("&{object}"))
+    text.push_str("    ];\n    assert!(\n        right.iter().any(|right| found == *right),\n");
+    text.push_str("        \"no order of the calls gives {found:?}\"\n    );\n");
 }
 
 /// `crossbeam_queue::ArrayQueue<u32>` as `array_queue`.
-fn snake(part: &str) -> String {
+pub(crate) fn snake(part: &str) -> String {
     let name = last(part.split('<').next().unwrap_or(part));
     let mut result = String::new();
     for letter in name.chars() {
@@ -453,6 +346,39 @@ fn noted() -> String {
     NOTED.take()
 }
 "#;
+
+/// One of the values of a function of the harness file.
+const PICK: &str = r"
+fn pick<I: IntoIterator>(values: I, which: usize) -> I::Item {
+    let values: Vec<_> = values.into_iter().collect();
+    let which = which % values.len();
+    values.into_iter().nth(which).unwrap()
+}
+";
+
+/// A value of a strategy of the harness file.
+const SAMPLE: &str = r"
+fn sample<S: proptest::strategy::Strategy>(strategy: S, seed: u8) -> S::Value {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    strategy.new_tree(&mut runner).unwrap().current()
+}
+";
+
+/// A value of a type that says to the crate `arbitrary` how it is made.
+const ARBITRARY: &str = r"
+fn arbitrary_value<T: for<'a> arbitrary::Arbitrary<'a>>(seed: u8) -> T {
+    let mut state = u32::from(seed);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    let bytes: Vec<u8> = (0..64).map(|_| next()).collect();
+    T::arbitrary(&mut arbitrary::Unstructured::new(&bytes)).unwrap()
+}
+";
 
 /// Drives a future that nobody wakes.
 const DRIVE: &str = r"

@@ -66,8 +66,10 @@ pub enum Weakness {
 /// What calibration says about a method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calibration {
-    /// It gave different results in the same state.
+    /// It gave different results in the same state, or to another thread.
     pub is_random: bool,
+    /// It gave different results to another thread only.
+    pub depends_on_thread: bool,
     /// It did not return.
     pub blocks: bool,
     /// It panicked.
@@ -103,33 +105,51 @@ pub struct Method {
     pub may_hold: bool,
     /// Whether panics are a part of what it promises.
     pub may_panic: bool,
+    /// The type of which it gives values to later calls.
+    pub gives: Option<usize>,
+    /// Types of which it takes values that earlier calls returned, or others in their place.
+    pub takes: BTreeSet<usize>,
+}
+
+impl Operation {
+    /// How far its results bind it, by what it is and what it is called.
+    pub(crate) fn weakness(&self) -> Weakness {
+        match self.class {
+            // Whatever belongs to a handle ends with it, part by part.
+            _ if self.access.is_loose() => Weakness::Bulk,
+            // What lies behind a function may be the machine itself.
+            _ if self.access == Access::None => Weakness::Bulk,
+            // What it goes through, and may take out, changes while it does. A future is
+            // polled again and again, and others see what it has done so far.
+            _ if self.is_future => Weakness::Bulk,
+            Class::Iterator(_) => Weakness::Bulk,
+            _ => weakness(&self.name, self.has_arguments()),
+        }
+    }
+
+    fn has_arguments(&self) -> bool {
+        self.body.contains("u.")
+    }
 }
 
 impl Method {
     fn new(operation: &Operation, holding: Holding) -> Self {
-        let has_arguments = operation.body.contains("u.");
+        let takes = operation.fed().into_iter();
+        let takes = takes.filter(|(_, _, has_plain)| *has_plain);
         Self {
             name: operation.name.clone(),
             part: operation.part,
             holding,
             access: operation.access,
-            weakness: match operation.class {
-                // Whatever belongs to a handle ends with it, part by part.
-                _ if operation.access.is_loose() => Weakness::Bulk,
-                // What lies behind a function may be the machine itself.
-                _ if operation.access == Access::None => Weakness::Bulk,
-                // What it goes through, and may take out, changes while it does. A future is
-                // polled again and again, and others see what it has done so far.
-                _ if operation.is_future => Weakness::Bulk,
-                Class::Iterator(_) => Weakness::Bulk,
-                _ => weakness(&operation.name, has_arguments),
-            },
+            weakness: operation.weakness(),
             calibration: Calibration::default(),
             shown_by: BTreeSet::new(),
-            has_arguments,
+            has_arguments: operation.has_arguments(),
             takes_other: operation.takes_other(),
             may_hold: operation.steps.len() > 1 || operation.class.is_held(),
             may_panic: operation.may_panic,
+            gives: operation.gives.as_ref().map(|gives| gives.fed),
+            takes: takes.map(|(fed, ..)| fed).collect(),
         }
     }
 
@@ -244,6 +264,26 @@ impl Program {
         methods.any(|method| LOOKING.contains(&&*method.name) && !method.shown_by.is_empty())
     }
 
+    /// How many of the four bytes that mean earlier values may be among those of an operation's arguments. Where
+    /// anything else can take their place, values that are different each time would be arguments that are.
+    pub fn fed(&self, operation: u16) -> u8 {
+        let takes = self.methods.get(&operation).map(|method| &method.takes);
+        let Some(takes) = takes.filter(|takes| !takes.is_empty()) else {
+            return 0;
+        };
+        let givers = self.methods.values();
+        let givers = givers.filter(|one| one.gives.is_some_and(|fed| takes.contains(&fed)));
+        let random = givers
+            .map(|one| one.calibration)
+            .filter(|one| one.is_random);
+        let few = random.map(|one| match one.depends_on_thread {
+            // Before there are threads there is one only.
+            true => 3,
+            false => 0,
+        });
+        few.min().unwrap_or(4)
+    }
+
     /// The most steps that each thread of a test can make.
     pub fn most_steps(&self, test: &TestCase) -> Vec<usize> {
         let of = |call: &Call| match self.methods.get(&call.operation) {
@@ -286,7 +326,44 @@ impl Program {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Method, Program, Weakness, weakness};
+    use super::{Calibration, Method, Program, Weakness, weakness};
+
+    #[test]
+    fn what_is_different_each_time_is_not_given_to_others() {
+        let with = |calibration: Calibration| {
+            let giver = Method {
+                gives: Some(1),
+                calibration,
+                ..Method::default()
+            };
+            let taker = Method {
+                takes: [1].into(),
+                ..Method::default()
+            };
+            let other = Method {
+                takes: [0].into(),
+                ..Method::default()
+            };
+            let methods = [(0, giver), (1, taker), (2, other)];
+            let program = Program {
+                methods: methods.into(),
+                ..Program::default()
+            };
+            [0, 1, 2].map(|number| program.fed(number))
+        };
+        let random = Calibration {
+            is_random: true,
+            ..Calibration::default()
+        };
+        let by_thread = Calibration {
+            depends_on_thread: true,
+            ..random
+        };
+        assert_eq!(with(Calibration::default()), [0, 4, 4]);
+        assert_eq!(with(random), [0, 0, 4]);
+        // Those of before there were threads are always of the same one.
+        assert_eq!(with(by_thread), [0, 3, 4]);
+    }
 
     #[test]
     fn names_say_how_far_results_bind() {

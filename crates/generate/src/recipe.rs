@@ -1,17 +1,17 @@
 //! How a value is made: as code of the harness, which takes bytes of the test to choose, and as
-//! the literal that the same bytes come to, for a test that people read.
+//! the literal that the same bytes come to ([`literal`](crate::literal)), for a test that people read.
 //!
 //! Both take bytes in the same order: depth first, from left to right. Where bytes are missing
 //! they are 0, so that the smallest value is the one without bytes.
 
-use crate::constants::{Constants, range};
+use crate::constants::range;
 
 /// Values of a domain are few, so that calls meet each other.
-const SMALL: u8 = 4;
+pub(crate) const SMALL: u8 = 4;
 /// Texts.
-const TEXTS: [&str; 4] = ["", "a", "b", "ab"];
+pub(crate) const TEXTS: [&str; 4] = ["", "a", "b", "ab"];
 /// Most elements of a collection.
-const LONGEST: u8 = 3;
+pub(crate) const LONGEST: u8 = 3;
 
 /// How a value is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,26 @@ pub enum Recipe {
     },
     /// A closure.
     Closure(Box<Closure>),
+    /// A byte as it is.
+    Byte,
+    /// A value that the user supplies, which can be written down as a literal.
+    Shown {
+        /// Number of the function that gives it.
+        number: usize,
+        /// Its type.
+        kind: String,
+        /// How it is made, by one byte.
+        value: Box<Recipe>,
+    },
+    /// What an earlier call returned.
+    Fed {
+        /// Number of its type among those that are fed back.
+        fed: usize,
+        /// What the argument is called.
+        name: String,
+        /// What takes its place if there is none; without that the call is not made.
+        plain: Option<Box<Recipe>>,
+    },
 }
 
 /// A closure that notes down what it is given.
@@ -109,18 +129,38 @@ impl Recipe {
 }
 
 impl Recipe {
+    /// Recipes that it is made of.
+    fn parts(&self) -> Vec<&Recipe> {
+        match self {
+            Self::Around { parts, .. } => parts.iter().map(|(_, part)| part).collect(),
+            Self::Choice(options) => options.iter().collect(),
+            Self::Reference { value, .. } | Self::Optional(value) | Self::Shown { value, .. } => {
+                vec![value]
+            }
+            Self::Many { element, .. } => vec![element],
+            Self::Fed { plain, .. } => plain.iter().map(|plain| &**plain).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Closures in it.
     pub fn closures(&self) -> Vec<&Closure> {
         match self {
             Self::Closure(closure) => vec![closure],
-            Self::Around { parts, .. } => {
-                parts.iter().flat_map(|(_, part)| part.closures()).collect()
-            }
-            Self::Choice(options) => options.iter().flat_map(Self::closures).collect(),
-            Self::Reference { value, .. } => value.closures(),
-            Self::Optional(value) | Self::Many { element: value, .. } => value.closures(),
-            _ => Vec::new(),
+            _ => self.parts().into_iter().flat_map(Self::closures).collect(),
         }
+    }
+
+    /// What of it is fed back: the number of its type, what the argument is called, and whether
+    /// something else can take its place.
+    pub fn fed(&self) -> Vec<(usize, &str, bool)> {
+        let mut found = match self {
+            Self::Fed { fed, name, plain } => vec![(*fed, name.as_str(), plain.is_some())],
+            Self::Closure(closure) => closure.values().into_iter().flat_map(Self::fed).collect(),
+            _ => Vec::new(),
+        };
+        found.extend(self.parts().into_iter().flat_map(Self::fed));
+        found
     }
 }
 
@@ -222,64 +262,22 @@ impl Recipe {
                 ))
             }
             Self::Closure(closure) => closure.code(names),
-        }
-    }
-
-    /// As the literal that these bytes come to.
-    pub fn literal(&self, bytes: &mut Bytes<'_>) -> String {
-        match self {
-            Self::Number(name) if name.starts_with('f') => format!("{}.0", bytes.small()),
-            Self::Number(name) => format!("{}{name}", bytes.number(name)),
-            Self::Capacity(_) => (1_u64 << bytes.small()).to_string(),
-            Self::Flag => bytes.flag().to_string(),
-            Self::Letter => format!("'{}'", char::from(b'a' + bytes.small())),
-            Self::Text => {
-                let text = bytes.text();
-                format!("String::from({text:?})")
-            }
-            Self::Fixed(text) => text.clone(),
-            Self::Around {
-                before,
-                parts,
-                after,
+            Self::Byte => only("u.byte()".to_owned()),
+            Self::Shown { value, .. } => value.code(names),
+            Self::Fed {
+                fed, plain: None, ..
+            } => only(format!("u.given(feed, |fed| &fed.{fed})")),
+            Self::Fed {
+                fed,
+                plain: Some(plain),
+                ..
             } => {
-                let parts = parts.iter();
-                let parts: Vec<_> = parts
-                    .map(|(label, part)| format!("{label}{}", part.literal(bytes)))
-                    .collect();
-                format!("{before}{}{after}", parts.join(", "))
+                let plain = plain.code(names).block();
+                let name = names.fresh();
+                only(format!(
+                    "{{ let {name} = match u.again(feed, |fed| &fed.{fed}) {{ Some({name}) => {name}, None => {plain} }}; u.go_on(); {name} }}"
+                ))
             }
-            Self::Reference {
-                mutable,
-                value,
-                after,
-            } => {
-                let word = if *mutable { "mut " } else { "" };
-                format!("&{word}{}{after}", value.literal(bytes))
-            }
-            Self::Optional(value) => match bytes.flag() {
-                true => format!("Some({})", value.literal(bytes)),
-                false => "None".to_owned(),
-            },
-            Self::Choice(options) => {
-                let chosen = usize::from(bytes.next()) % options.len();
-                options[chosen].literal(bytes)
-            }
-            Self::Many {
-                collection,
-                element,
-            } => {
-                let count = bytes.next() % (LONGEST + 1);
-                let elements: Vec<_> = (0..count).map(|_| element.literal(bytes)).collect();
-                match collection.starts_with("Vec") {
-                    true => format!("vec![{}]", elements.join(", ")),
-                    false => {
-                        let name = collection.split('<').next().unwrap_or(collection);
-                        format!("{name}::from([{}])", elements.join(", "))
-                    }
-                }
-            }
-            Self::Closure(closure) => closure.literal(bytes),
         }
     }
 }
@@ -296,6 +294,15 @@ impl Snippet {
 }
 
 impl Closure {
+    /// What it writes and returns.
+    fn values(&self) -> Vec<&Recipe> {
+        let mut values: Vec<_> = self.writes.iter().map(|(_, value)| value).collect();
+        if let Returned::Value(value) = &self.result {
+            values.push(value);
+        }
+        values
+    }
+
     fn code(&self, names: &mut Names) -> Snippet {
         let mut snippet = Snippet::default();
         let parameters: Vec<_> = self.parameters.iter().map(|_| names.fresh()).collect();
@@ -320,43 +327,7 @@ impl Closure {
         snippet
     }
 
-    fn literal(&self, bytes: &mut Bytes<'_>) -> String {
-        let parameters: Vec<_> = (0..self.parameters.len())
-            .map(|index| match self.parameters.len() {
-                1 => "value".to_owned(),
-                _ => format!("value_{index}"),
-            })
-            .collect();
-        let mut body: Vec<String> = Vec::new();
-        if bytes.notes {
-            let given = parameters.iter().map(|name| format!("{{{name}:?}}"));
-            body.push(format!(
-                "note(&format!(\"{}\"));",
-                given.collect::<String>()
-            ));
-        }
-        for (index, value) in &self.writes {
-            body.push(format!(
-                "*{} = {};",
-                parameters[*index],
-                value.literal(bytes)
-            ));
-        }
-        let result = match &self.result {
-            Returned::Unit => String::new(),
-            Returned::Argument(index) => parameters[*index].clone(),
-            Returned::Seen => match parameters.as_slice() {
-                [] => "String::new()".to_owned(),
-                [first, ..] => format!("format!(\"{{:?}}\", {first})"),
-            },
-            Returned::Value(value) => value.literal(bytes),
-        };
-        let list = self.list(&parameters);
-        body.push(result);
-        format!("move |{list}| {{ {} }}", body.join(" ").trim())
-    }
-
-    fn list(&self, names: &[String]) -> String {
+    pub(crate) fn list(&self, names: &[String]) -> String {
         let parameters = names.iter().zip(&self.parameters);
         let parameters: Vec<_> = parameters
             .map(|(name, one)| match one.is_empty() {
@@ -368,71 +339,10 @@ impl Closure {
     }
 }
 
-/// The bytes of a test from which values are made; the harness reads them in the same way.
-#[derive(Clone, Debug)]
-pub struct Bytes<'a> {
-    left: &'a [u8],
-    /// Whether closures note down what they are given.
-    notes: bool,
-    /// What some of them mean.
-    constants: Option<&'a Constants>,
-}
-
-impl<'a> Bytes<'a> {
-    /// From the first on.
-    pub const fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            left: bytes,
-            notes: false,
-            constants: None,
-        }
-    }
-
-    /// The same, with what some of them mean.
-    pub const fn meaning(self, constants: &'a Constants) -> Self {
-        Self {
-            constants: Some(constants),
-            ..self
-        }
-    }
-
-    /// The same, with closures that note down what they are given.
-    pub const fn noting(self, notes: bool) -> Self {
-        Self { notes, ..self }
-    }
-
-    fn next(&mut self) -> u8 {
-        let first = self.left.first().copied().unwrap_or(0);
-        self.left = self.left.get(1..).unwrap_or(&[]);
-        first
-    }
-
-    fn small(&mut self) -> u8 {
-        self.next() % SMALL
-    }
-
-    fn number(&mut self, name: &str) -> i128 {
-        let byte = self.next();
-        let constants = self.constants.zip(range(name));
-        let number = constants.and_then(|(one, (least, most))| one.number(byte, least, most));
-        number.unwrap_or_else(|| i128::from(byte % SMALL))
-    }
-
-    fn text(&mut self) -> &'a str {
-        let byte = self.next();
-        let text = self.constants.and_then(|constants| constants.text(byte));
-        text.unwrap_or(TEXTS[usize::from(byte) % TEXTS.len()])
-    }
-
-    /// The next one, as a truth.
-    pub(crate) fn flag(&mut self) -> bool {
-        self.next() & 1 == 1
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Bytes, Closure, Names, Recipe, Returned};
+    use super::{Closure, Names, Recipe, Returned};
+    use crate::literal::Bytes;
 
     fn number() -> Recipe {
         Recipe::Number("u32".to_owned())

@@ -34,10 +34,72 @@ fn mark(kind: u32, number: u32, text: &str) {
     unsafe { raddle::raddle_harness_mark(kind, number, text.as_ptr(), text.len()) }
 }
 
-/// The bytes from which values are made.
-pub struct Source<'a>(&'a [u8]);
+/// What a value is made of if earlier calls did not return one: there is no other way to make one.
+struct Nothing;
+
+/// Leaves a call that there is nothing to give to.
+pub fn nothing() -> ! {
+    std::panic::resume_unwind(Box::new(Nothing))
+}
+
+/// What earlier calls returned: those before there were threads, and those of the thread itself.
+pub struct Feed<'a> {
+    before: Option<&'a Fed>,
+    pub own: &'a mut Fed,
+}
+
+impl Feed<'_> {
+    pub fn is_before(&self) -> bool {
+        self.before.is_none()
+    }
+    fn value<T: Clone>(&self, which: u8, list: impl Fn(&Fed) -> &Vec<Option<T>>) -> Option<T> {
+        let own = list(self.own);
+        let before = self.before.map_or(own, &list);
+        let first = before.get(usize::from(which) % before.len().max(1));
+        match which {
+            3 => own.last().or(before.last()),
+            _ => first.or(own.last()),
+        }?
+        .clone()
+    }
+}
+
+/// The bytes from which values are made, and those that follow if only one is taken.
+pub struct Source<'a>(&'a [u8], Option<&'a [u8]>);
 
 impl Source<'_> {
+    /// What an earlier call returned, if that is meant and there is one.
+    pub fn again<T: Clone>(
+        &mut self,
+        feed: &Feed<'_>,
+        list: impl Fn(&Fed) -> &Vec<Option<T>>,
+    ) -> Option<T> {
+        let which = self.0.first()?.checked_sub(12).filter(|which| *which < 4)?;
+        let (first, rest) = self.0.split_at(1);
+        let value = feed.value(which, list);
+        match value.is_some() {
+            true => self.0 = rest,
+            false => *self = Source(first, Some(rest)),
+        }
+        value
+    }
+    pub fn go_on(&mut self) {
+        if let Some(rest) = self.1.take() {
+            self.0 = rest;
+        }
+    }
+    /// What an earlier call returned.
+    pub fn given<T: Clone>(
+        &mut self,
+        feed: &Feed<'_>,
+        list: impl Fn(&Fed) -> &Vec<Option<T>>,
+    ) -> T {
+        let which = self.next() % 4;
+        feed.value(which, list).unwrap_or_else(|| nothing())
+    }
+    pub fn byte(&mut self) -> u8 {
+        self.next()
+    }
     fn next(&mut self) -> u8 {
         let first = self.0.first().copied().unwrap_or(0);
         self.0 = self.0.get(1..).unwrap_or(&[]);
@@ -68,6 +130,23 @@ impl Source<'_> {
     pub fn count(&mut self) -> u8 {
         self.next() % 4
     }
+}
+
+/// One of the values that the user supplies.
+pub fn pick<I: IntoIterator>(values: I, which: u8) -> I::Item {
+    let values: Vec<_> = values.into_iter().collect();
+    let which = usize::from(which) % values.len().max(1);
+    values.into_iter().nth(which).unwrap_or_else(|| nothing())
+}
+
+/// Bytes that follow from one.
+pub fn spread(seed: u8) -> Vec<u8> {
+    let mut state = u32::from(seed);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    (0..64).map(|_| next()).collect()
 }
 
 /// What the crate's source speaks of.
@@ -218,6 +297,7 @@ fn guarded(action: impl FnOnce() -> String) -> (String, bool) {
     NOTES.with(|notes| notes.borrow_mut().clear());
     match catch_unwind(AssertUnwindSafe(action)) {
         Ok(text) => (NOTES.with(|notes| text + &notes.borrow()), true),
+        Err(thrown) if thrown.is::<Nothing>() => (String::from("nothing to give"), true),
         Err(_) => (PANIC.with(|panic| format!("!{}", panic.borrow())), false),
     }
 }
@@ -264,14 +344,17 @@ struct Runner<'a> {
     calls: std::slice::Iter<'a, Call>,
     hand: Hand,
     keep: Keep,
+    before: Option<&'static Fed>,
+    own: Fed,
     last: u32,
     order: u32,
     is_over: bool,
 }
 
 impl<'a> Runner<'a> {
-    fn new(calls: &'a [Call], hand: Hand, order: u32) -> Self {
-        Self { calls: calls.iter(), hand, keep: Keep::default(), last: 0, order, is_over: false }
+    fn new(calls: &'a [Call], hand: Hand, before: Option<&'static Fed>, order: u32) -> Self {
+        let (keep, own) = (Keep::default(), Fed::default());
+        Self { calls: calls.iter(), hand, keep, before, own, last: 0, order, is_over: false }
     }
     /// Takes a turn of an order, which says what kind of step it is, if it says anything.
     fn follow(&mut self, turn: u8, objects: &'static Parts) {
@@ -309,8 +392,11 @@ impl<'a> Runner<'a> {
             self.last = next.id;
             mark(CALL, order | next.id, "");
             let (own, keep) = (self.hand.own(), &mut self.keep);
-            let (text, is_done) =
-                guarded(|| call(next.operation, objects, own, &mut Source(&next.bytes), keep));
+            let mut feed = Feed { before: self.before, own: &mut self.own };
+            let mut source = Source(&next.bytes, None);
+            let (text, is_done) = guarded(|| {
+                call(next.operation, objects, own, &mut source, keep, &mut feed)
+            });
             mark(RETURN, order | next.id, &text);
             (text, is_done)
         } else {
@@ -325,7 +411,7 @@ impl<'a> Runner<'a> {
 fn made(test: &Test, order: u32) -> Option<(*mut Parts, Hand)> {
     let mut objects = None;
     let (text, is_done) = guarded(|| {
-        objects = Some(make(test.constructor, &mut Source(&test.bytes)));
+        objects = Some(make(test.constructor, &mut Source(&test.bytes, None)));
         String::new()
     });
     mark(RETURN, order << 16 | MAKING, &text);
@@ -333,19 +419,27 @@ fn made(test: &Test, order: u32) -> Option<(*mut Parts, Hand)> {
     Some((Box::into_raw(Box::new(parts)), Hand::new(own)))
 }
 
-fn run_all(calls: &[Call], objects: &'static Parts, hand: Hand, order: u32) {
-    let mut runner = Runner::new(calls, hand, order);
+/// Makes calls one after the other, and says what they returned.
+fn run_all(
+    calls: &[Call],
+    objects: &'static Parts,
+    hand: Hand,
+    before: Option<&'static Fed>,
+    order: u32,
+) -> Fed {
+    let mut runner = Runner::new(calls, hand, before, order);
     while runner.step(objects) {}
+    runner.own
 }
 
-fn run_threads(test: &Arc<Test>, objects: &'static Parts, hands: &[Hand]) {
+fn run_threads(test: &Arc<Test>, objects: &'static Parts, hands: &[Hand], before: &'static Fed) {
     let threads: Vec<_> = hands
         .iter()
         .enumerate()
         .map(|(index, hand)| {
             let (test, hand) = (Arc::clone(test), *hand);
             std::thread::spawn(move || {
-                let mut runner = Runner::new(&test.threads[index], hand, 0);
+                let mut runner = Runner::new(&test.threads[index], hand, Some(before), 0);
                 while runner.step(objects) {
                     if runner.keep.0.is_some() {
                         // Whatever is held is held while others run.
@@ -360,10 +454,16 @@ fn run_threads(test: &Arc<Test>, objects: &'static Parts, hands: &[Hand]) {
     }
 }
 
-fn run_order(test: &Test, order: &[u8], number: u32, objects: &'static Parts, hands: &[Hand]) {
+fn run_order(
+    test: &Test,
+    (order, number): (&[u8], u32),
+    objects: &'static Parts,
+    hands: &[Hand],
+    before: &'static Fed,
+) {
     let threads = test.threads.iter().zip(hands);
     let mut threads: Vec<_> =
-        threads.map(|(calls, hand)| Runner::new(calls, *hand, number)).collect();
+        threads.map(|(calls, hand)| Runner::new(calls, *hand, Some(before), number)).collect();
     for turn in order {
         let thread = usize::from(turn & 0x0f);
         let Some(runner) = threads.get_mut(thread) else { continue };
@@ -382,21 +482,24 @@ fn pass(part: usize, from: Hand, to: Hand) {
     }
 }
 
-fn with_objects(test: &Test, order: u32, run: impl FnOnce(&'static Parts, &[Hand])) {
+fn with_objects(test: &Test, order: u32, run: impl FnOnce(&'static Parts, &[Hand], &'static Fed)) {
     let Some((pointer, hand)) = made(test, order) else { return };
     let mut hands = Vec::new();
+    let kept: *mut Fed;
     {
         // What was made is given back below, when nobody has it any more.
         let objects: &'static Parts = unsafe { &*pointer };
-        run_all(&test.prefix, objects, hand, order);
+        kept = Box::into_raw(Box::new(run_all(&test.prefix, objects, hand, None, order)));
+        let before: &'static Fed = unsafe { &*kept };
         hands.extend(hand_out(test, hand));
-        run(objects, &hands);
+        run(objects, &hands, before);
         for part in ONLY_PARTS {
             hands.iter().for_each(|other| pass(*part, *other, hand));
         }
-        run_all(&test.after, objects, hand, order);
+        run_all(&test.after, objects, hand, Some(before), order);
     }
     let (text, _) = guarded(|| {
+        drop(unsafe { Box::from_raw(kept) });
         drop(unsafe { Box::from_raw(pointer) });
         hand.free();
         hands.into_iter().for_each(Hand::free);
@@ -421,12 +524,14 @@ fn main() {
     }));
     let test = Arc::new(Reader { bytes, at: 0, calls: 0 }.test());
     if test.orders.is_empty() {
-        with_objects(&test, 0, |objects, hands| run_threads(&test, objects, hands));
+        with_objects(&test, 0, |objects, hands, before| {
+            run_threads(&test, objects, hands, before);
+        });
     }
     for (number, order) in test.orders.iter().enumerate() {
         let number = number as u32;
-        with_objects(&test, number, |objects, hands| {
-            run_order(&test, order, number, objects, hands);
+        with_objects(&test, number, |objects, hands, before| {
+            run_order(&test, (order, number), objects, hands, before);
         });
     }
 }

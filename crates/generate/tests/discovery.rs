@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use raddle_abi::finding::Kind;
@@ -10,14 +10,13 @@ use raddle_generate::discovery::discover;
 use raddle_generate::harness::Harness;
 use raddle_generate::judge::Failure;
 use raddle_generate::library::Library;
+use raddle_generate::literal::Shown;
 use raddle_generate::print::Printer;
 use raddle_generate::program::{Program, Weakness};
 use raddle_generate::test_case::{Call, TestCase};
 
-/// Has rustdoc describe the crate, as the tool's wrapper does.
-fn described() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a temporary directory can be made");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/zoo.rs");
+/// Has rustdoc describe a crate, as the tool's wrapper does.
+fn describe(name: &str, source: &Path, directory: &Path, others: &[String]) {
     let status = Command::new("rustdoc")
         .env("RUSTC_BOOTSTRAP", "1")
         .args([
@@ -25,12 +24,95 @@ fn described() -> tempfile::TempDir {
             "--output-format=json",
             "--edition=2024",
         ])
-        .args(["--cap-lints=allow", "--crate-name=zoo", "-o"])
-        .arg(directory.path())
+        .args(["--cap-lints=allow", "--crate-name", name, "-o"])
+        .arg(directory)
+        .args(others)
         .arg(source)
         .status();
     assert!(status.expect("there is a rustdoc").success());
+}
+
+fn zoo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/zoo.rs")
+}
+
+fn described() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    describe("zoo", &zoo(), directory.path(), &[]);
     directory
+}
+
+/// What is found with these files of the user, one after the other.
+fn supplied(files: &[&str], look: &mut dyn FnMut(usize, &Library)) {
+    let directory = described();
+    let metadata = directory.path().join("libzoo.rmeta");
+    let status = Command::new("rustc")
+        .args(["--edition=2024", "--crate-type=lib", "--emit=metadata"])
+        .args(["--cap-lints=allow", "--crate-name=zoo", "-o"])
+        .arg(&metadata)
+        .arg(zoo())
+        .status();
+    assert!(status.expect("there is a rustc").success());
+    let zoo = format!("zoo={}", metadata.display());
+    let source = directory.path().join("harness.rs");
+    for (number, file) in files.iter().enumerate() {
+        std::fs::write(&source, file).expect("the file can be written");
+        let others = ["--extern".to_owned(), zoo.clone()];
+        describe("raddle_harness", &source, directory.path(), &others);
+        look(number, &Library::open(directory.path().to_owned()));
+    }
+}
+
+#[test]
+fn what_the_user_supplies_is_used() {
+    let file = include_str!("data/zoo_harness.rs");
+    let right = file.replace("pub mod update", "mod update");
+    supplied(&[&right, file], &mut |number, library| {
+        let text = shown(library, "zoo::Usual");
+        if number == 0 {
+            insta::assert_snapshot!("supplied", text);
+            let calls: [&[&str]; 2] = [&["own", "primitives"], &["pointer", "shared", "text"]];
+            let test = printed(library, "zoo::Usual", calls, false);
+            insta::assert_snapshot!("supplied_printed", test);
+        } else {
+            assert!(text.contains("`update` has no argument `nobody`"), "{text}");
+            // It is no mistake for a type without such a method.
+            assert!(shown(library, "zoo::Results").contains("look() -> u32"));
+        }
+    });
+}
+
+#[test]
+fn what_means_nothing_is_named() {
+    let cases = [
+        ("pub fn act() {}", "`act` means nothing: it gives neither"),
+        (
+            "pub fn any<T>() -> Vec<T> { vec![] }",
+            "`any` means nothing: it is generic",
+        ),
+        (
+            "pub unsafe fn one() -> u8 { 1 }",
+            "`one` means nothing: it is an `unsafe fn`",
+        ),
+        (
+            "pub async fn one() -> u8 { 1 }",
+            "`one` means nothing: it is an `async fn`",
+        ),
+        (
+            "pub mod put { pub fn value() {} }",
+            "`put::value` means nothing: it gives no values",
+        ),
+        (
+            "pub mod a { pub mod b { pub fn c() -> u8 { 1 } } }",
+            "`a::b::c` means nothing: it stands in a module of a module",
+        ),
+    ];
+    let files = cases.map(|(file, _)| file);
+    supplied(&files, &mut |number, library| {
+        let (file, words) = cases[number];
+        let text = shown(library, "zoo::Usual");
+        assert!(text.contains(words), "{file}: {text}");
+    });
 }
 
 fn shown(library: &Library, name: &str) -> String {
@@ -73,6 +155,7 @@ fn every_shape_is_known() {
         "Hub<u32>",
         "Worker<u32>",
         "Head<u32>",
+        "Desk",
     ] {
         let text = shown(&library, &format!("zoo::{name}"));
         let snapshot = name.split('<').next().unwrap_or(name).to_lowercase();
@@ -152,6 +235,7 @@ fn printed(library: &Library, name: &str, calls: [&[&str]; 2], right: bool) -> S
     let printer = Printer {
         discovery: &found,
         program: &program,
+        shown: Shown::from([((1, 1), "7".to_owned())]),
     };
     let call = |name: &&str| {
         let place = found
@@ -177,7 +261,7 @@ fn printed(library: &Library, name: &str, calls: [&[&str]; 2], right: bool) -> S
     };
     let results = vec![vec!["None".to_owned()], Vec::new(), Vec::new()];
     let results = right.then(|| BTreeSet::from([results]));
-    printer.print(&test, &failure, results.as_ref())
+    printer.print(&test, &failure, results.as_ref(), None)
 }
 
 #[test]
@@ -242,4 +326,27 @@ fn tests_are_written_as_people_write_them() {
         ),
     ];
     insta::assert_snapshot!("printed", texts.join("\n"));
+}
+
+#[test]
+fn what_calls_return_becomes_a_variable_of_a_test() {
+    let directory = described();
+    let library = Library::open(directory.path().to_owned());
+    let texts = [
+        // What depends on the schedule may not be there.
+        printed(
+            &library,
+            "zoo::Desk",
+            [&["take", "look", "place", "at"], &["swap", "look"]],
+            true,
+        ),
+        // What is not copied is kept until the end, and cloned for whoever uses it.
+        printed(
+            &library,
+            "zoo::Desk",
+            [&["try_tag", "tagged"], &["tag_all", "tagged"]],
+            false,
+        ),
+    ];
+    insta::assert_snapshot!("remembered", texts.join("\n"));
 }

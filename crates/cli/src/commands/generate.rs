@@ -1,10 +1,14 @@
 //! `cargo raddle generate`: concurrent tests for a type, from its name alone.
 
 mod confirm;
+mod project;
 mod sources;
+mod supplied;
 mod trials;
 
 use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use raddle_campaign::{self as campaign, Options};
@@ -12,23 +16,24 @@ use raddle_generate::calibrate::calibrate;
 use raddle_generate::discovery::{Discovery, DiscoveryError, discover};
 use raddle_generate::harness::{Harness, HarnessError, Subject};
 use raddle_generate::library::Library;
+use raddle_generate::literal::Shown;
 use raddle_generate::print::{Printer, is_about_results};
 use raddle_generate::program::Program;
 use raddle_generate::search::{self, Report, Search, Settings, Violation, shrink_violation};
+use raddle_generate::supplied::{CRATE, FILE};
 use raddle_report::{Event, GeneratedTest, Note, Operation, PairCell, PairCoverage, Spent};
 use raddle_trace::runner::{Runner, RunnerError};
 
 use crate::arguments::GenerateCommand;
-use crate::cache::{self, Cache};
+use crate::cache::Cache;
 use crate::cargo_flags::CargoFlags;
 use crate::documentation::Documentation;
 use crate::exit::{Exit, Failure};
 use crate::metadata::Metadata;
 use crate::personality;
 use crate::probe::{self, Checked};
-use crate::scratch::{self, Dependency, Scratch};
+use crate::scratch::{self, Scratch};
 use crate::session::Session;
-use crate::withdrawn;
 
 /// Most rounds in which the compiler judges.
 const ROUNDS: usize = 20;
@@ -38,15 +43,15 @@ const DESCRIPTIONS: usize = 3;
 const LAST: Duration = Duration::from_secs(60);
 
 pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
-    let names = crate_names(&command.subject);
+    let names = project::crate_names(&command.subject);
     if names.is_empty() {
         let subject = &command.subject;
         let sentence = format!("say where `{subject}` comes from, like `my_crate::{subject}`");
         return Err(Failure::new(Exit::Usage, sentence));
     }
     let scratch = match &command.package {
-        Some(package) => published(package, &command.cargo, &names)?,
-        None => beside(&command.cargo, &names)?,
+        Some(package) => project::published(package, &command, &names)?,
+        None => project::beside(&command, &names)?,
     };
     let flags = CargoFlags {
         bin: vec![scratch::NAME.to_owned()],
@@ -65,6 +70,9 @@ pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
     }
     let discovery = Discovery {
         constants: sources::constants(&session.metadata, &command.subject),
+        supplied: scratch
+            .harness()
+            .and_then(|file| fs::read_to_string(file).ok()),
         ..describe(&mut session, &scratch, &command, &names)?
     };
     let mut harness = Harness::new(&discovery);
@@ -75,72 +83,6 @@ pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
         return Ok(Exit::Clean);
     }
     generate(&mut session, &scratch, &command, &discovery, &harness)
-}
-
-/// The crates that a type's name begins with.
-fn crate_names(subject: &str) -> Vec<String> {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
-    let paths = subject.split(|letter| !is_word(letter));
-    let mut names: Vec<_> = paths
-        .filter_map(|path| path.split_once("::"))
-        .map(|(name, _)| name.to_owned())
-        .filter(|name| !["std", "core", "alloc"].contains(&name.as_str()))
-        .collect();
-    names.dedup();
-    names
-}
-
-/// A project for a package of the registry.
-fn published(package: &str, flags: &CargoFlags, names: &[String]) -> Result<Scratch, Failure> {
-    let Some((name, version)) = package.split_once('@') else {
-        let sentence =
-            format!("`--crate {package}` lacks a version, as in `--crate {package}@1.0.0`");
-        return Err(Failure::new(Exit::Usage, sentence));
-    };
-    let directory = cache::root()?
-        .join("scratch")
-        .join(format!("{name}-{version}"));
-    if !names.iter().any(|known| *known == name.replace('-', "_")) {
-        let sentence = format!("the type does not come from `{name}`: name it from there on");
-        return Err(Failure::new(Exit::Usage, sentence));
-    }
-    let features = flags
-        .features
-        .iter()
-        .flat_map(|list| list.split([',', ' ']))
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned);
-    let features: Vec<String> = features.collect();
-    let dependency = Dependency::published(name, version, &features);
-    let scratch = Scratch::create(directory, &[dependency], None)?;
-    scratch.lock(|| {
-        let is_offline = flags.offline || flags.frozen;
-        match withdrawn::resolves(&scratch.manifest(), is_offline) {
-            true => None,
-            false => withdrawn::lock(scratch::NAME, name, version),
-        }
-    })?;
-    Ok(scratch)
-}
-
-/// A project beside the user's.
-fn beside(flags: &CargoFlags, names: &[String]) -> Result<Scratch, Failure> {
-    let metadata = Metadata::load(flags)?;
-    let mut dependencies = Vec::new();
-    for name in names {
-        let package = metadata.library(name).ok_or_else(|| {
-            let sentence = format!(
-                "there is no library `{name}` in this workspace or among its dependencies; for one \
-                 of the registry use `--crate NAME@VERSION`"
-            );
-            Failure::new(Exit::Usage, sentence)
-        })?;
-        dependencies.push(Dependency::of(&metadata, package));
-    }
-    let directory = metadata.results().join("generate").join(names.join("-"));
-    let lock = metadata.workspace_root.join("Cargo.lock");
-    let scratch = Scratch::create(directory, &dependencies, Some(&lock))?;
-    Ok(scratch.for_user(metadata.results()))
 }
 
 /// Finds out what the type offers.
@@ -165,6 +107,21 @@ fn describe(
         flags: &flags,
         stop: &session.stop,
     };
+    let described = documentation.descriptions().join(format!("{CRATE}.json"));
+    match scratch.harness() {
+        Some(file) => {
+            session
+                .console
+                .status("Describing", file.display().to_string());
+            let package = packages(&session.metadata, &[CRATE.to_owned()]);
+            documentation.make(&package).map_err(|_| broken(file, ""))?;
+        }
+        // There may have been one the last time.
+        None => drop(fs::remove_file(described)),
+    }
+    let has_arbitrary = session.metadata.library(supplied::ARBITRARY).is_some();
+    // A dependency of a dependency is nothing that the program could name.
+    let has_arbitrary = has_arbitrary && command.package.is_none();
     let mut known: Vec<String> = Vec::new();
     let mut wanted: Vec<String> = names.to_vec();
     for _ in 0..DESCRIPTIONS {
@@ -175,16 +132,16 @@ fn describe(
         session.console.status("Describing", wanted.join(", "));
         documentation.make(&packages)?;
         known.append(&mut wanted);
-        let library = Library::open(documentation.descriptions());
+        let library = Library::open(documentation.descriptions()).with_arbitrary(has_arbitrary);
         // What it looks for and does not find is described next.
         let _ = discover(&library, &command.subject);
         wanted = library.missing();
         wanted.retain(|name| !known.contains(name) && session.metadata.library(name).is_some());
     }
-    let library = Library::open(documentation.descriptions());
+    let library = Library::open(documentation.descriptions()).with_arbitrary(has_arbitrary);
     discover(&library, &command.subject).map_err(|error| {
         let exit = match &error {
-            DiscoveryError::Type(_) => Exit::Usage,
+            DiscoveryError::Type(_) | DiscoveryError::Supplied(_) => Exit::Usage,
             _ => Exit::NothingToTest,
         };
         Failure::new(exit, error)
@@ -255,11 +212,26 @@ fn judge(
             Checked::Complaints(complaints) => {
                 harness.drop_refused(&complaints).map_err(refused)?;
             }
-            Checked::Broken(text) => return Err(Failure::new(Exit::ProgramBroken, text.trim())),
+            Checked::Broken(text) => {
+                let is_of = |file: &&Path| text.contains(&file.display().to_string());
+                return Err(match scratch.harness().filter(is_of) {
+                    Some(file) => broken(file, &text),
+                    None => Failure::new(Exit::ProgramBroken, text.trim()),
+                });
+            }
         }
     }
     let sentence = "the program for the tests does not compile after many rounds";
     Err(Failure::new(Exit::Internal, sentence))
+}
+
+/// The user's harness file does not compile.
+fn broken(file: &Path, said: &str) -> Failure {
+    let sentence = format!(
+        "the harness file {} does not compile\n{said}",
+        file.display()
+    );
+    Failure::new(Exit::Usage, sentence.trim())
 }
 
 fn refused(error: HarnessError) -> Failure {
@@ -290,7 +262,7 @@ fn show(session: &mut Session, discovery: &Discovery, harness: &Harness<'_>) {
             refused: harness
                 .dropped()
                 .get(&Subject::Operation(index))
-                .map(|why| format!("the compiler says: {why}; wrap it in a method of your own")),
+                .map(|why| format!("the compiler says: {why}; wrap it in a function in {FILE}")),
         });
     for operation in all.chain(refused) {
         session.console.show(&Event::Operation(operation));
@@ -355,6 +327,7 @@ fn generate(
     let printer = Printer {
         discovery,
         program: &program,
+        shown: Shown::new(),
     };
     let exit = loop {
         let found = campaign::with_runner(target, &patient, stop.as_atomic(), |runner| {
@@ -400,11 +373,20 @@ fn write(
         true => printer.right_results(&shrunk.test, runner),
         false => None,
     };
+    let printer = &Printer {
+        shown: printer.supplied_values(&shrunk.test, runner)?,
+        ..*printer
+    };
     Ok(Some(GeneratedTest {
         kind: shrunk.failure.kind.word(),
         name: printer.name(&shrunk.test, &shrunk.failure),
         text: shrunk.failure.text.clone(),
-        source: printer.print(&shrunk.test, &shrunk.failure, right.as_ref()),
+        source: printer.print(
+            &shrunk.test,
+            &shrunk.failure,
+            right.as_ref(),
+            Some(&shrunk.history),
+        ),
         file: String::new(),
         finding: String::new(),
         schedule: String::new(),

@@ -384,6 +384,10 @@ impl Reader<'_> {
         Generics {
             parameters: parameters.collect(),
             predicates: predicates.collect(),
+            has_lifetimes: generics
+                .params
+                .iter()
+                .any(|parameter| matches!(parameter.kind, Kind::Lifetime { .. })),
         }
     }
 

@@ -108,7 +108,7 @@ impl<K: Hash + Eq, V: Clone> Arguments<K, V> {
         K: Borrow<Q>,
     {
     }
-    pub fn text(&self, _: &str, _: impl AsRef<str>, _: impl AsRef<Path>, _: impl Into<String>) {}
+    pub fn text(&self, name: &str, _: impl AsRef<str>, _: impl AsRef<Path>, _: impl Into<String>) {}
     pub fn many(&self, _: &[K], _: Vec<V>, _: [u8; 2], _: impl IntoIterator<Item = (K, V)>) {}
     pub fn maybe(&self, _: Option<K>, _: Result<V, ()>, _: Box<V>, _: std::time::Duration) {}
     pub fn own(&self, _: Options, _: Mode, _: &Options) {}
@@ -405,3 +405,46 @@ pub fn look_up(key: &str) -> Option<u32> {
 
 /// Needs what nobody can make.
 pub fn seal(_: Sealed) {}
+
+/// Only a desk gives one out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ticket(u64);
+
+/// The same, and is not copied.
+#[derive(Clone)]
+pub struct Tag(String);
+
+/// What its methods return, others of them take.
+#[derive(Default)]
+pub struct Desk;
+
+impl Desk {
+    pub fn take(&self, value: u32) -> Option<Ticket> {
+        Some(Ticket(value.into()))
+    }
+    pub fn look(&self, ticket: Ticket) -> Option<u32> {
+        let _ = ticket;
+        None
+    }
+    pub fn swap(&self, ticket: &Ticket, other: Option<Ticket>) -> Result<Ticket, ()> {
+        let _ = other;
+        Ok(*ticket)
+    }
+    pub fn place(&self) -> usize {
+        0
+    }
+    pub fn at(&self, index: usize) -> bool {
+        index == 0
+    }
+    pub fn try_tag(&self, name: &str) -> Result<Tag, ()> {
+        Ok(Tag(name.to_owned()))
+    }
+    pub fn tagged(&self, tag: &Tag) -> bool {
+        tag.0.is_empty()
+    }
+    pub fn tag_all(&self, tags: Vec<Tag>) {}
+    /// Looks at all of it.
+    pub fn len(&self) -> usize {
+        0
+    }
+}
