@@ -82,5 +82,6 @@ fn operation(library: &Library, path: &str, function: &Function) -> Result<Opera
         is_future: function.is_async,
         may_panic: function.may_panic,
         is_shown: library.has(&output, "Debug") == Some(true),
+        callee: None,
     })
 }

@@ -10,6 +10,7 @@
 
 pub mod arguments;
 pub mod calibrate;
+pub mod callees;
 pub mod companions;
 pub mod compose;
 pub mod constants;

@@ -3,6 +3,7 @@
 //! handles that they return.
 
 use crate::arguments::{Maker, Refusal};
+use crate::callees::Callee;
 use crate::handles::on_handle;
 use crate::holding::{Access, Holding};
 use crate::library::Library;
@@ -64,6 +65,8 @@ pub struct Operation {
     pub may_panic: bool,
     /// Whether its result has `Debug`.
     pub is_shown: bool,
+    /// The method that it calls first, if it calls one.
+    pub callee: Option<Callee>,
 }
 
 impl Operation {
@@ -305,6 +308,11 @@ fn add_received(
     let class = class(library, &output);
     let returned = library.resolve(&method.function.output, &method.known);
     let is_future = method.function.is_async || self::class(library, &returned) == Class::Future;
+    let callee = Some(Callee {
+        subject: one.clone(),
+        of_trait: method.found.of_trait.as_ref().map(|one| one.path.clone()),
+        name: method.function.name.clone(),
+    });
     let first = Step { call, takes: None };
     let body = body(library, &first, &output, &class, is_future);
     result.operations.push(Operation {
@@ -318,6 +326,7 @@ fn add_received(
         is_future,
         may_panic: may_panic(&method),
         is_shown: library.has(&output, "Debug") == Some(true),
+        callee: callee.clone(),
     });
     if !is_future {
         let handles = on_handle(maker, one, &first, &output);
@@ -337,6 +346,7 @@ fn add_received(
                         is_future: false,
                         may_panic: true,
                         is_shown: false,
+                        callee: callee.clone(),
                     }),
             );
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use raddle_abi::control::PlanEnd;
 use raddle_abi::finding::Kind;
 use raddle_abi::mark::End;
-use raddle_abi::plan::oracles;
+use raddle_abi::plan::{MethodAnchor, oracles};
 use raddle_schedule::rng::{Rng, mix};
 use raddle_trace::runner::{Outcome, PlanRequest, Runner, RunnerError};
 
@@ -183,10 +183,16 @@ impl<'a> Search<'a> {
         report.tally.tests += 1;
         let seed = mix(self.settings.seed ^ report.tally.tests);
         let begun = Instant::now();
-        let outcome = run(&test, self.settings, seed, runner)?;
+        let anchors = &self.program.callees.anchors;
+        let outcome = run(&test, self.settings, (seed, anchors), runner)?;
         report.spent.running += begun.elapsed();
         let begun = Instant::now();
-        count(&test, &outcome, report, self.start.elapsed());
+        count(
+            (self.program, &test),
+            &outcome,
+            report,
+            self.start.elapsed(),
+        );
         report.spent.counting += begun.elapsed();
         let begun = Instant::now();
         let judge = Judge {
@@ -257,7 +263,7 @@ pub fn shrink_violation(
         if error.is_some() || start.elapsed() > SHRINK_TIME {
             return false;
         }
-        let outcome = match run(test, &more, settings.seed, runner) {
+        let outcome = match run(test, &more, (settings.seed, &[]), runner) {
             Ok(outcome) => outcome,
             Err(why) => {
                 error = Some(why);
@@ -299,11 +305,12 @@ pub fn shrink_violation(
     }
 }
 
-/// Runs a test under many schedules.
-pub fn run(
+/// Runs a test under many schedules, the first of which has this seed, and marks entries of these
+/// functions.
+fn run(
     test: &TestCase,
     settings: &Settings,
-    seed: u64,
+    (seed, methods): (u64, &[MethodAnchor]),
     runner: &mut dyn Runner,
 ) -> Result<Outcome, RunnerError> {
     runner.run(&PlanRequest {
@@ -314,6 +321,7 @@ pub fn run(
         oracles: oracles::RACE | oracles::HEAP,
         input: test.encode(&[]),
         marks: true,
+        methods: methods.to_vec(),
         ..PlanRequest::default()
     })
 }
@@ -326,10 +334,15 @@ fn completes(outcome: &Outcome) -> bool {
         .any(|execution| execution.end == Some(End::Passed))
 }
 
-fn count(test: &TestCase, outcome: &Outcome, report: &mut Report, time: Duration) {
+fn count(
+    (program, test): (&Program, &TestCase),
+    outcome: &Outcome,
+    report: &mut Report,
+    time: Duration,
+) {
     let mut total = BTreeMap::new();
     for execution in &outcome.marks {
-        for (pair, count) in covered(&History::of(test, execution).trace(test)) {
+        for (pair, count) in covered(&History::of(test, execution).trace(test, &program.callees)) {
             *total.entry(pair).or_insert(0) += count;
         }
     }
