@@ -82,6 +82,10 @@ pub enum Line {
 /// A pair of methods.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PairCell {
+    /// Index of one method.
+    pub first: usize,
+    /// Index of the other one.
+    pub second: usize,
     /// How often it ran at the same time.
     pub covered: f64,
 }

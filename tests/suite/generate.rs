@@ -270,6 +270,37 @@ fn nothing_is_found_where_nothing_is_wrong() {
 }
 
 #[test]
+fn methods_that_are_called_inside_of_others_count_as_long_as_they_run() {
+    let fixture = Fixture::special("types");
+    // One preemption at most, anywhere: others come in while something lasts long.
+    let strategy = ["--strategy", "pct(2)"];
+    let run = fixture.check(
+        &[&["generate", "types::Nest", "--time", "5s"], &strategy[..]].concat(),
+        0,
+    );
+    let coverage = run.lines.iter().find_map(|line| match line {
+        Line::Coverage { methods, pairs, .. } => Some((methods, pairs)),
+        _ => None,
+    });
+    let (methods, pairs) = coverage.expect("what was covered is told");
+    let covered = |one: &str, other: &str| {
+        let mut cells = pairs.iter();
+        let cell = cells.find(|cell| {
+            let names = (methods[cell.first].as_str(), methods[cell.second].as_str());
+            names == (one, other) || names == (other, one)
+        });
+        cell.expect("there is the pair").covered
+    };
+    // If a test calls these, nobody else runs until they have returned.
+    for name in ["inner", "Rest::rest", "Rest::moment"] {
+        assert!(covered(name, name) > 0.0, "{name}: {pairs:?}");
+    }
+    // `climb` lasts much longer than what is unwound in it at its beginning.
+    let (fall, climb) = (covered("fall", "fall"), covered("climb", "fall"));
+    assert!(fall * 4.0 < climb, "{fall} of {climb}: {pairs:?}");
+}
+
+#[test]
 fn what_cannot_be_generated_is_said() {
     let fixture = Fixture::special("types");
     for (name, code, words) in [

@@ -41,6 +41,9 @@ pub const FLAG_PLAIN: u8 = 2;
 /// Bit of the flags byte: the execution is recorded, so function entries and exits, messages
 /// through channels and branches are wanted too.
 pub const FLAG_CALLS: u8 = 4;
+/// Bit of the flags byte: function entries and exits are wanted, because the plan asks about some
+/// functions (see [`crate::plan::MethodAnchor`]).
+pub const FLAG_METHODS: u8 = 8;
 /// How many pointer parameters [`ENTER`] passes.
 pub const PARAMETERS: usize = 4;
 

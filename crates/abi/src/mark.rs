@@ -40,6 +40,11 @@ pub mod kind {
     pub const CALL: u16 = 2;
     /// It is done, with these bytes as its result.
     pub const RETURN: u16 = 3;
+    /// The thread has entered a function that the plan asks about
+    /// ([`crate::plan::MethodAnchor`]); the number is what the plan calls it.
+    pub const ENTER: u16 = 4;
+    /// It has left that function, be it by unwinding.
+    pub const LEAVE: u16 = 5;
 }
 
 /// How an execution with marks ended.

@@ -4,7 +4,7 @@
 /// Header of a plan, at [`crate::control::PLAN_OFFSET`]. Behind it follow, without gaps,
 /// `thread_anchors` × [`ThreadAnchor`], `switches` × [`Switch`], `racy` × `u64` (site keys of
 /// plain accesses that are scheduling points), `events` × [`EventAnchor`], `rules` × [`Rule`],
-/// and `input` bytes that the program may ask for. The sites of events are scheduling points too.
+/// `methods` × [`MethodAnchor`], and `input` bytes that the program may ask for. The sites of events are scheduling points too.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -52,6 +52,11 @@ pub struct Plan {
     pub alone: u32,
     /// A number of [`Memory`].
     pub memory: u32,
+    /// Number of [`MethodAnchor`]s that follow, by ascending key. Entries and exits of these
+    /// functions are marked, unless the execution is recorded, which has those of all.
+    pub methods: u32,
+    /// Keeps the size a multiple of eight.
+    pub reserved: u32,
 }
 
 /// Bits of [`Plan::oracles`]. Panic, crash and deadlock are always watched.
@@ -277,6 +282,21 @@ pub struct Rule {
     pub event: u32,
     /// Index of the event that comes later, for [`RuleKind::Before`]; else 0.
     pub then: u32,
+}
+
+/// A function whose entries and exits are marked.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MethodAnchor {
+    /// Key of the site of its entry.
+    pub site_key: u64,
+    /// Key of the full name of the type that it is called on, if only that tells it from others
+    /// of the same path; else 0.
+    pub receiver: u64,
+    /// What the marks call it.
+    pub number: u32,
+    /// Keeps the size a multiple of eight.
+    pub reserved: u32,
 }
 
 /// What a [`Rule`] says.

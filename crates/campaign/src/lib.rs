@@ -45,6 +45,7 @@ mod worker;
 pub use campaign::run;
 pub use error::Error;
 pub use event::Event;
+pub use explain::program_map;
 pub use ignore::IgnoreRule;
 pub use options::{Options, Races};
 pub use predict::{Engine, Prediction};

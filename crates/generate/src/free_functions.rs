@@ -92,5 +92,6 @@ fn operation(library: &Library, path: &str, function: &Function) -> Result<Opera
         is_shown: library.has(&output, "Debug") == Some(true),
         value: None,
         gives: None,
+        callee: None,
     })
 }

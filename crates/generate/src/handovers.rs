@@ -1,6 +1,7 @@
 //! What threads do with handles of their own beside calling methods: they drop them, and make new
 //! ones where little else can be done with them.
 
+use crate::callees::Callee;
 use crate::constructors::Constructor;
 use crate::holding::Access;
 use crate::invocation::body;
@@ -37,6 +38,11 @@ pub fn dropping(library: &Library, one: &Type, part: usize, is_alone: bool) -> O
         is_shown: false,
         value: None,
         gives: None,
+        callee: Some(Callee {
+            subject: one.clone(),
+            of_trait: Some("core::ops::drop::Drop".to_owned()),
+            name: "drop".to_owned(),
+        }),
     }
 }
 
@@ -66,6 +72,7 @@ pub fn making(library: &Library, one: &Type, constructors: &[Constructor]) -> Ve
             is_shown: false,
             value: None,
             gives: None,
+            callee: None,
         }
     };
     all.take(MAKING).map(operation).collect()

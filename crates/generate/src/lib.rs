@@ -11,6 +11,7 @@
 pub mod arguments;
 mod bulk;
 pub mod calibrate;
+pub mod callees;
 mod calls;
 pub mod companions;
 pub mod compose;

@@ -3,6 +3,7 @@
 //! handles that they return.
 
 use crate::arguments::Maker;
+use crate::callees::Callee;
 use crate::feedback::{self, Gives, Value};
 use crate::futures;
 use crate::handles::on_handle;
@@ -72,6 +73,8 @@ pub struct Operation {
     pub value: Option<Value>,
     /// What it gives them.
     pub gives: Option<Gives>,
+    /// The method that it calls first, if it calls one.
+    pub callee: Option<Callee>,
 }
 
 impl Operation {
@@ -290,6 +293,11 @@ pub(crate) fn add_received(
     let class = class(library, &output);
     let returned = library.resolve(&method.function.output, &method.known);
     let is_future = method.function.is_async || self::class(library, &returned) == Class::Future;
+    let callee = Some(Callee {
+        subject: one.clone(),
+        of_trait: method.found.of_trait.as_ref().map(|one| one.path.clone()),
+        name: method.function.name.clone(),
+    });
     let first = Step { call, takes: None };
     let mut operation = Operation {
         name: name.clone(),
@@ -304,6 +312,7 @@ pub(crate) fn add_received(
         is_shown: library.has(&output, "Debug") == Some(true),
         value: Value::of(library, &method.function.output, &output),
         gives: None,
+        callee: callee.clone(),
     };
     if let Some(gives) = feedback::gives(maker.fed(), &operation) {
         let class = &operation.class;
@@ -333,6 +342,7 @@ pub(crate) fn add_received(
                         is_shown: false,
                         value: None,
                         gives: None,
+                        callee: callee.clone(),
                     }),
             );
     }

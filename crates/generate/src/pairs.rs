@@ -5,6 +5,9 @@
 //! generation of concurrent tests" (ICSE 2017), Algorithm 1 and section III-C; the numbers that
 //! the paper's text lost are those of the authors' tool.
 //!
+//! Nested calls are in the trace if a method of the type is called inside of another one (see
+//! [`crate::callees`]).
+//!
 //! Deviations: 1. c(p) grows by the mean over the executions of a test, because a test is run under
 //! many schedules here, so that it stays comparable with r(p), which counts tests; with one
 //! schedule it is the paper's. 2. A call that is made on what another returned counts as that
@@ -208,12 +211,31 @@ mod tests {
     fn nested_calls_count_while_they_are_on_the_stack() {
         check("1+a 1+b 2+c 1-b 2-c 1-a", &[("ac", 1), ("bc", 1)]);
         check("1+a 1+b 1-b 2+c 2-c 1-a", &[("ac", 1)]);
+        // Both are inside of something, and one method is inside of itself.
+        check(
+            "1+a 2+c 1+b 2+d 2-d 1-b 2-c 1-a",
+            &[("ac", 1), ("ad", 1), ("bc", 1), ("bd", 1)],
+        );
+        check("1+a 1+a 2+b 1-a 2-b 2+b 1-a 2-b 2+b", &[("ab", 3)]);
+    }
+
+    #[test]
+    fn nested_calls_of_three_threads_count_with_each_other() {
+        check(
+            "1+a 1+b 2+a 3+c 1-b 3+b 2-a 3-b 1-a 3-c",
+            &[("aa", 1), ("ab", 3), ("ac", 2), ("bc", 1)],
+        );
     }
 
     #[test]
     fn unwinding_ends_what_lies_above() {
         check("1+a 1+b 1-a 2+c 2-c", &[]);
         check("1+a 1+b 1-a 1-b 1+c 2+b 2-b 1-c", &[("bc", 1)]);
+        // What lies above in another thread goes on, and what lies below in the same one.
+        check(
+            "1+a 1+b 1+c 3+b 1-b 2+d 3-b 2-d 1-a",
+            &[("ab", 1), ("ad", 1), ("bb", 1), ("bc", 1), ("bd", 1)],
+        );
     }
 
     #[test]

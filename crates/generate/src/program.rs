@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use raddle_trace::program_map::ProgramMap;
+
+use crate::callees::Callees;
 use crate::discovery::Discovery;
 use crate::harness::Harness;
 use crate::holding::{Access, Holding};
@@ -219,6 +222,8 @@ pub struct Program {
     pub constants: usize,
     /// Where two operations were seen to have to do with each other, the lower number first.
     pub meetings: BTreeMap<(u16, u16), Vec<Meeting>>,
+    /// Which of its functions are operations, wherever they are called.
+    pub callees: Callees,
 }
 
 impl Program {
@@ -239,7 +244,17 @@ impl Program {
             is_paired: discovery.is_paired,
             constants: discovery.constants.count(),
             meetings: BTreeMap::new(),
+            callees: Callees::default(),
         }
+    }
+
+    /// The same, which also knows the functions of the compiled program.
+    pub fn compiled(self, discovery: &Discovery, map: &ProgramMap) -> Self {
+        let numbers = self.methods.keys();
+        let operations =
+            numbers.map(|number| (*number, &discovery.operations[usize::from(*number)]));
+        let callees = Callees::find(operations, map);
+        Self { callees, ..self }
     }
 
     /// Numbers of the operations of a kind.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use raddle_abi::control::PlanEnd;
 use raddle_abi::finding::Kind;
 use raddle_abi::mark::End;
-use raddle_abi::plan::{Memory, oracles};
+use raddle_abi::plan::{Memory, MethodAnchor, oracles};
 use raddle_schedule::rng::{Rng, mix};
 use raddle_trace::runner::{Outcome, PlanRequest, Runner, RunnerError};
 
@@ -188,13 +188,19 @@ impl<'a> Search<'a> {
         report.tally.tests += 1;
         let seed = mix(self.settings.seed ^ report.tally.tests);
         let begun = Instant::now();
+        let anchors = &self.program.callees.anchors;
         let outcome = match self.program.may_block(&test) {
-            true => run_if_it_ends(&test, self.settings, seed, runner)?,
-            false => run(&test, self.settings, seed, runner)?,
+            true => run_if_it_ends(&test, self.settings, (seed, anchors), runner)?,
+            false => run(&test, self.settings, (seed, anchors), runner)?,
         };
         report.spent.running += begun.elapsed();
         let begun = Instant::now();
-        count(&test, &outcome, report, self.start.elapsed());
+        count(
+            (self.program, &test),
+            &outcome,
+            report,
+            self.start.elapsed(),
+        );
         report.spent.counting += begun.elapsed();
         let begun = Instant::now();
         let judge = Judge {
@@ -268,7 +274,7 @@ pub fn shrink_violation(
         if error.is_some() || start.elapsed() > SHRINK_TIME {
             return false;
         }
-        let outcome = match run(test, &more, settings.seed, runner) {
+        let outcome = match run(test, &more, (settings.seed, &[]), runner) {
             Ok(outcome) => outcome,
             Err(why) => {
                 error = Some(why);
@@ -314,11 +320,12 @@ pub fn shrink_violation(
     }
 }
 
-/// Runs a test under many schedules.
-pub fn run(
+/// Runs a test under many schedules, the first of which has this seed, and marks entries of these
+/// functions.
+fn run(
     test: &TestCase,
     settings: &Settings,
-    seed: u64,
+    (seed, methods): (u64, &[MethodAnchor]),
     runner: &mut dyn Runner,
 ) -> Result<Outcome, RunnerError> {
     runner.run(&PlanRequest {
@@ -330,6 +337,7 @@ pub fn run(
         oracles: oracles::RACE | oracles::HEAP,
         input: test.encode(&[]),
         marks: true,
+        methods: methods.to_vec(),
         ..PlanRequest::default()
     })
 }
@@ -339,16 +347,16 @@ pub fn run(
 fn run_if_it_ends(
     test: &TestCase,
     settings: &Settings,
-    seed: u64,
+    begin: (u64, &[MethodAnchor]),
     runner: &mut dyn Runner,
 ) -> Result<Outcome, RunnerError> {
     let few = Settings {
         schedules: settings.schedules.min(PILOT),
         ..settings.clone()
     };
-    let outcome = run(test, &few, seed, runner)?;
+    let outcome = run(test, &few, begin, runner)?;
     match completes(&outcome) && few.schedules < settings.schedules {
-        true => run(test, settings, seed, runner),
+        true => run(test, settings, begin, runner),
         false => Ok(outcome),
     }
 }
@@ -361,10 +369,15 @@ fn completes(outcome: &Outcome) -> bool {
         .any(|execution| execution.end == Some(End::Passed))
 }
 
-fn count(test: &TestCase, outcome: &Outcome, report: &mut Report, time: Duration) {
+fn count(
+    (program, test): (&Program, &TestCase),
+    outcome: &Outcome,
+    report: &mut Report,
+    time: Duration,
+) {
     let mut total = BTreeMap::new();
     for execution in &outcome.marks {
-        for (pair, count) in covered(&History::of(test, execution).trace(test)) {
+        for (pair, count) in covered(&History::of(test, execution).trace(test, &program.callees)) {
             *total.entry(pair).or_insert(0) += count;
         }
     }

@@ -19,6 +19,8 @@ const FLAG_SYNC: u8 = 1;
 const FLAG_PLAIN: u8 = 2;
 /// As `raddle_abi::hooks::FLAG_CALLS`.
 const FLAG_CALLS: u8 = 4;
+/// As `raddle_abi::hooks::FLAG_METHODS`.
+const FLAG_METHODS: u8 = 8;
 /// As `raddle_abi::hooks::order::SEQ_CST`.
 const SEQ_CST: u32 = 7;
 
@@ -314,7 +316,7 @@ extern "C" fn __raddle_enter(
     fourth: *const u8,
     site: Site,
 ) {
-    if wanted(FLAG_CALLS) {
+    if wanted(FLAG_CALLS | FLAG_METHODS) {
         // SAFETY: the arguments are those of an instrumented function.
         unsafe { __raddle_slow_enter(first, second, third, fourth, site) }
     }
@@ -322,7 +324,7 @@ extern "C" fn __raddle_enter(
 
 #[unsafe(no_mangle)]
 extern "C" fn __raddle_leave(how: u32, site: Site) {
-    if wanted(FLAG_CALLS) {
+    if wanted(FLAG_CALLS | FLAG_METHODS) {
         // SAFETY: the site is that of an instrumented function.
         unsafe { __raddle_slow_leave(how, site) }
     }

@@ -1,4 +1,4 @@
-//! Which functions each thread is in, for the record: so that every entry has its exit.
+//! Which functions each thread is in, for the record and for marks: so that every entry has its exit.
 //!
 //! Returns are announced; unwinding, `longjmp` and the end of a thread are not, or only in part.
 //! So each activation remembers the frame that it stands in and that frame's return address, and
@@ -96,15 +96,17 @@ pub fn settle(ended: impl FnMut(SiteId)) {
     }
 }
 
-/// The running thread has entered a function.
-pub fn enter(site: SiteId) {
-    if let Some((frame, returns_to)) = stack::program_frame() {
-        of_running().0.push(Activation {
+/// The running thread has entered a function. False if its frame is not known.
+pub fn enter(site: SiteId) -> bool {
+    let frame = stack::program_frame();
+    of_running()
+        .0
+        .extend(frame.map(|(frame, returns_to)| Activation {
             site,
             frame,
             returns_to,
-        });
-    }
+        }));
+    frame.is_some()
 }
 
 /// The running thread is in the function of `site` again: whatever it called there is over.

@@ -38,6 +38,7 @@ pub mod interpose;
 pub mod io;
 pub mod locks;
 pub mod marks;
+pub mod methods;
 pub mod native;
 pub mod offsets;
 pub mod oracles;

@@ -1,6 +1,7 @@
 //! What a program made to be run by the tool asks for and says (see [`raddle_abi::mark`]).
 
 use crate::end::End;
+use crate::methods;
 use crate::shared::shared;
 use crate::world::world;
 use core::sync::atomic::Ordering;
@@ -10,6 +11,7 @@ use raddle_abi::mark::{self, Mark, kind};
 /// The execution under way begins.
 pub fn begin(seed: u64, length: u64) {
     if world().orders.marks {
+        methods::begin();
         put(kind::BEGIN, 0, bytes_of(&[seed, length]));
     }
 }
@@ -36,8 +38,13 @@ fn bytes_of<T: Copy>(values: &[T]) -> &[u8] {
     }
 }
 
+/// Whether there is room for marks that are many in some programs, beside those of the program itself.
+pub fn has_room() -> bool {
+    (shared().control().marks.load(Ordering::Relaxed) as usize) < MARKS_SIZE / 2
+}
+
 /// Appends a mark; one that does not fit is left out, as are all after it.
-fn put(kind: u16, number: u32, bytes: &[u8]) {
+pub fn put(kind: u16, number: u32, bytes: &[u8]) {
     const HEADER: usize = core::mem::size_of::<Mark>();
     let used = &shared().control().marks;
     let start = used.load(Ordering::Relaxed) as usize;

@@ -1,5 +1,6 @@
 //! What a plan asks for, taken out of the shared memory.
 
+use crate::methods::Methods;
 use crate::shared::shared;
 use crate::world::world;
 use crate::{experience, own, weak};
@@ -9,7 +10,8 @@ use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{PLAN_OFFSET, conditions};
 use raddle_abi::plan::{
-    EventAnchor, Granularity, Memory, Plan, Reexecution, Rule, Switch, ThreadAnchor, oracles,
+    EventAnchor, Granularity, Memory, MethodAnchor, Plan, Reexecution, Rule, Switch, ThreadAnchor,
+    oracles,
 };
 use raddle_schedule::Recorded;
 use raddle_schedule::rng::mix;
@@ -49,6 +51,8 @@ pub struct Orders {
     pub can_break_off: bool,
     /// Keep the marks of executions (see [`crate::marks`]).
     pub marks: bool,
+    /// Functions whose entries and exits are marked.
+    pub methods: Methods,
     /// Break executions off that start a thread.
     pub alone: bool,
     /// Where the plan's input is, and its bytes.
@@ -96,6 +100,7 @@ impl Orders {
             private_stacks: false,
             can_break_off: false,
             marks: false,
+            methods: Methods::new(),
             alone: false,
             input: (0, 0),
             course: Course {
@@ -132,6 +137,7 @@ pub fn take(plan: &Plan) {
     let mut racy: Vec<u64> = array(&mut place, plan.racy);
     let events: Vec<EventAnchor> = array(&mut place, plan.events);
     let rules: Vec<Rule> = array(&mut place, plan.rules);
+    let methods: Vec<MethodAnchor> = array(&mut place, plan.methods);
     racy.extend(events.iter().map(|event| event.site_key));
     let name = plan.strategy.split(|byte| *byte == 0).next().unwrap_or(b"");
     let name = core::str::from_utf8(name).unwrap_or("").to_string();
@@ -184,6 +190,10 @@ pub fn take(plan: &Plan) {
     };
     orders.record = plan.record != 0;
     orders.marks = plan.marks != 0;
+    orders.methods = match orders.marks && !orders.record {
+        true => Methods::of(methods),
+        false => Methods::new(),
+    };
     orders.alone = plan.alone != 0;
     orders.input = (place, plan.input as usize);
     orders.weak = Memory::from_number(plan.memory) == Memory::Weak;

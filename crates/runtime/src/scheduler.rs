@@ -11,6 +11,7 @@ use crate::end::End;
 use crate::host;
 use crate::io;
 use crate::locks;
+use crate::methods;
 use crate::native;
 use crate::oracles::{deadlock, livelock};
 use crate::record;
@@ -238,6 +239,7 @@ fn switch_to(next: usize) {
     if next == current {
         return;
     }
+    methods::settle();
     execution.switches += 1;
     execution.current = next;
     let save: *mut usize = &mut execution.threads[current].sp;

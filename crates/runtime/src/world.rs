@@ -7,7 +7,7 @@ use crate::oracles::race;
 use crate::orders::Orders;
 use crate::thread::Thread;
 use core::sync::atomic::Ordering;
-use raddle_abi::hooks::{FLAG_CALLS, FLAG_PLAIN, FLAG_SYNC, Gate};
+use raddle_abi::hooks::{FLAG_CALLS, FLAG_METHODS, FLAG_PLAIN, FLAG_SYNC, Gate};
 
 /// What inlined hooks look at.
 #[cfg_attr(raddle_cdylib, unsafe(export_name = "__raddle_flags"))]
@@ -85,6 +85,9 @@ pub fn arm() {
         }
         if world.orders.record {
             flags |= FLAG_CALLS;
+        }
+        if !world.orders.methods.is_empty() {
+            flags |= FLAG_METHODS;
         }
     }
     // Nothing is a scheduling point in std's own code, so that who only schedules need not look.

@@ -2,7 +2,8 @@
 
 use raddle_abi::control::PLAN_SIZE;
 use raddle_abi::plan::{
-    EventAnchor, Granularity, Memory, Plan, Reexecution, Rule, Switch, ThreadAnchor, oracles,
+    EventAnchor, Granularity, Memory, MethodAnchor, Plan, Reexecution, Rule, Switch, ThreadAnchor,
+    oracles,
 };
 
 /// What a [`Runner`](crate::runner::Runner) is asked to execute. The fields mean what those
@@ -43,6 +44,8 @@ pub struct PlanRequest {
     pub events: Vec<EventAnchor>,
     /// How it orders them.
     pub rules: Vec<Rule>,
+    /// Functions whose entries and exits are marked.
+    pub methods: Vec<MethodAnchor>,
     /// What the program gets that asks for its input.
     pub input: Vec<u8>,
     /// Keep the marks of every execution, and tell every finding anew.
@@ -71,6 +74,7 @@ impl Default for PlanRequest {
             racy: Vec::new(),
             events: Vec::new(),
             rules: Vec::new(),
+            methods: Vec::new(),
             input: Vec::new(),
             marks: false,
             alone: false,
@@ -108,6 +112,7 @@ impl PlanRequest {
             + self.racy.len() * size_of::<u64>()
             + self.events.len() * size_of::<EventAnchor>()
             + self.rules.len() * size_of::<Rule>()
+            + self.methods.len() * size_of::<MethodAnchor>()
             + self.input.len();
         if length > PLAN_SIZE {
             return Err(PlanError::TooLong(length));
@@ -138,6 +143,8 @@ impl PlanRequest {
             u32::from(self.marks),
             u32::from(self.alone),
             self.memory as u32,
+            self.methods.len() as u32,
+            0,
         ] {
             bytes.u32(number);
         }
@@ -168,6 +175,12 @@ impl PlanRequest {
             for number in [rule.kind, rule.hold, rule.event, rule.then] {
                 bytes.u32(number);
             }
+        }
+        for method in &self.methods {
+            bytes.u64(method.site_key);
+            bytes.u64(method.receiver);
+            bytes.u32(method.number);
+            bytes.u32(method.reserved);
         }
         bytes.0.extend_from_slice(&self.input);
         Ok(bytes.0)
@@ -228,13 +241,22 @@ mod tests {
                 event: 3,
                 then: 4,
             }],
+            methods: vec![MethodAnchor {
+                site_key: 14,
+                receiver: 15,
+                number: 16,
+                reserved: 0,
+            }],
             input: vec![12, 13],
             marks: true,
             memory: Memory::Weak,
             ..PlanRequest::default()
         };
         let bytes = request.encode().unwrap();
-        assert_eq!(bytes.len(), size_of::<Plan>() + 16 + 16 + 8 + 24 + 16 + 2);
+        assert_eq!(
+            bytes.len(),
+            size_of::<Plan>() + 16 + 16 + 8 + 24 + 16 + 24 + 2
+        );
         // SAFETY: the bytes are as long as a plan, and every bit pattern is one.
         let plan = unsafe { bytes.as_ptr().cast::<Plan>().read_unaligned() };
         assert_eq!(&plan.strategy[..7], b"pct(3)\0");
@@ -248,23 +270,28 @@ mod tests {
         );
         assert_eq!((plan.record, plan.stop_at_first), (1, 0));
         assert_eq!((plan.thread_anchors, plan.switches, plan.racy), (1, 1, 1));
-        assert_eq!((plan.events, plan.rules), (1, 1));
+        assert_eq!((plan.events, plan.rules, plan.methods), (1, 1, 1));
         assert_eq!((plan.input, plan.marks, plan.memory), (2, 1, 1));
         assert_eq!(bytes[bytes.len() - 2..], [12, 13]);
         let arrays = &bytes[size_of::<Plan>()..];
         // SAFETY: as above; the arrays follow without gaps.
-        let (anchor, switch, event, rule) = unsafe {
+        let (anchor, switch, event, rule, method) = unsafe {
             (
                 arrays.as_ptr().cast::<ThreadAnchor>().read_unaligned(),
                 arrays[16..].as_ptr().cast::<Switch>().read_unaligned(),
                 arrays[40..].as_ptr().cast::<EventAnchor>().read_unaligned(),
                 arrays[64..].as_ptr().cast::<Rule>().read_unaligned(),
+                arrays[80..]
+                    .as_ptr()
+                    .cast::<MethodAnchor>()
+                    .read_unaligned(),
             )
         };
         assert_eq!(anchor, request.threads[0]);
         assert_eq!(switch, request.switches[0]);
         assert_eq!(arrays[32..40], 6_u64.to_ne_bytes());
         assert_eq!((event, rule), (request.events[0], request.rules[0]));
+        assert_eq!(method, request.methods[0]);
     }
 
     #[test]

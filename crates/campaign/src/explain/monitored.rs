@@ -6,16 +6,11 @@ use raddle_analysis::monitor::{Observed, monitor};
 use raddle_trace::event::Trace;
 use raddle_trace::naming;
 use raddle_trace::runner::{Outcome, RawFinding, RawRecording, RawStep};
-use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use object::{Object, ObjectSection};
-use raddle_trace::attributes;
-use raddle_trace::overrides::Overrides;
-use raddle_trace::program_map::{self, ProgramMap, ProgramMapError};
+use raddle_trace::program_map::ProgramMap;
 
+use super::program_map::program_map;
 use super::{Explainer, Names};
 
 /// A recorded execution, and what the monitor sees in it.
@@ -67,32 +62,6 @@ impl Monitored {
             output: String::from_utf8_lossy(&outcome.output).into_owned(),
         }
     }
-}
-
-/// Reads the map that stands beside an executable, or is in it, with what the user and the program
-/// itself say besides.
-pub(crate) fn program_map(
-    executable: &Path,
-    overrides: &Overrides,
-) -> Result<ProgramMap, ProgramMapError> {
-    let mut path = executable.as_os_str().to_owned();
-    path.push(".raddle-map");
-    let bytes = std::fs::read(executable).unwrap_or_default();
-    let mut overrides = overrides.clone();
-    attributes::read(&bytes, &mut overrides);
-    let map = match (File::open(PathBuf::from(path)), embedded(&bytes)) {
-        (Ok(file), _) => ProgramMap::read(BufReader::new(file))?,
-        (Err(_), Some(parts)) => ProgramMap::join(&parts)?,
-        (Err(error), None) => return Err(error.into()),
-    };
-    Ok(ProgramMap { overrides, ..map })
-}
-
-/// The parts of the map that an executable of C carries.
-fn embedded(executable: &[u8]) -> Option<Vec<u8>> {
-    let file = object::File::parse(executable).ok()?;
-    let section = file.section_by_name(program_map::SECTION)?;
-    Some(section.data().ok()?.to_vec())
 }
 
 impl Explainer {

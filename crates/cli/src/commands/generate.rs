@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use raddle_campaign::{self as campaign, Options};
+use raddle_campaign::{self as campaign, Options, Overrides};
 use raddle_generate::calibrate::calibrate;
 use raddle_generate::discovery::{Discovery, DiscoveryError, discover};
 use raddle_generate::harness::{Harness, HarnessError, Subject};
@@ -293,7 +293,9 @@ fn generate(
         deadline: Instant::now() + options.time,
         most_violations: usize::try_from(most).unwrap_or(usize::MAX),
     };
-    let mut program = Program::new(discovery, harness);
+    let map = campaign::program_map(&target.exe, &Overrides::default())
+        .map_err(|error| Failure::new(Exit::Internal, error))?;
+    let mut program = Program::new(discovery, harness).compiled(discovery, &map);
     let patient = Options {
         // What was found is made smaller when the time is over.
         time: options.time + LAST,

@@ -213,15 +213,21 @@ fn is_instrumented(function: Value<'_>) -> bool {
 
 /// Says what is inlined before the hooks go in: the wrappers of std around atomics and
 /// locks, and whatever is small. An operation's site then says which code performs it, not only which
-/// wrapper. Functions that passes recognise by name stay functions.
+/// wrapper. Functions that passes recognise by name stay functions, and so does what catches unwinding:
+/// whatever was unwound there is known by its frame to be over.
 fn mark_inlining<'c>(context: &'c Context, module: &Module<'c>, options: Options) {
     /// Instructions, unoptimised, of the largest wrapper of std around an operation.
     const WRAPPER: usize = 150;
+    /// How the symbols begin of the functions in which `catch_unwind` catches.
+    const CATCHING: &str = "__rust_try";
     for function in module.functions() {
         if !is_instrumented(function) {
             continue;
         }
         set_threshold(context, function, options, 0);
+        if function.name().starts_with(CATCHING) {
+            function.add_attribute(context, Attribute::NO_INLINE);
+        }
         let Some(path) = function_path(&function.name()) else {
             continue;
         };

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use raddle_abi::key::Key;
 use raddle_abi::site::{Operation, SITE_SECTION, flags};
 
 use super::frames::{Frame, Frames, is_std_file, is_system_file};
@@ -137,7 +138,7 @@ impl<'c> Sites<'c> {
             .map(|location| frames.chain(location))
             .unwrap_or_default();
         let innermost = chain.first().unwrap_or(function);
-        let mut hash = Fnv::new();
+        let mut hash = Key::new();
         for frame in if chain.is_empty() {
             std::slice::from_ref(function)
         } else {
@@ -145,7 +146,7 @@ impl<'c> Sites<'c> {
         } {
             hash.add(frame.path.as_bytes());
         }
-        let ordinal = self.ordinals.entry((hash.0, operation)).or_insert(0);
+        let ordinal = self.ordinals.entry((hash.so_far(), operation)).or_insert(0);
         hash.add(operation.word().as_bytes());
         hash.add(&ordinal.to_le_bytes());
         *ordinal += 1;
@@ -188,7 +189,7 @@ impl<'c> Sites<'c> {
             return *record;
         }
         let chain = frames.chain(location);
-        let mut hash = Fnv::new();
+        let mut hash = Key::new();
         for frame in &chain {
             hash.add(frame.path.as_bytes());
         }
@@ -250,45 +251,5 @@ impl<'c> Sites<'c> {
             .strings
             .entry(Rc::clone(text))
             .or_insert_with(|| module.add_constant(context.string(text)))
-    }
-}
-
-/// 64-bit FNV-1a over parts that are kept apart, with a final mix: keys are stored in files, so
-/// the function is fixed here and not left to a library.
-struct Fnv(u64);
-
-impl Fnv {
-    fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn add(&mut self, part: &[u8]) {
-        for byte in part.iter().chain(&[0xff]) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    /// Never 0, which means "no site" elsewhere.
-    fn finish(&self) -> u64 {
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        mixed = (mixed ^ (mixed >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        (mixed ^ (mixed >> 33)).max(1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Fnv;
-
-    #[test]
-    fn parts_of_a_key_are_kept_apart() {
-        let key = |parts: &[&str]| {
-            let mut hash = Fnv::new();
-            parts.iter().for_each(|part| hash.add(part.as_bytes()));
-            hash.finish()
-        };
-        assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
-        assert_eq!(key(&["ab", "c"]), key(&["ab", "c"]));
     }
 }

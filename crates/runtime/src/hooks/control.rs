@@ -3,6 +3,7 @@
 use super::{has_flag, id, is_point, note_site};
 use crate::host;
 use crate::locks::{self, Mode};
+use crate::methods;
 use crate::native;
 use crate::oracles::panic;
 use crate::record;
@@ -128,6 +129,7 @@ pub extern "C" fn __raddle_slow_enter(
         return;
     }
     record::enter(&[first, second, third, fourth], id(site));
+    methods::enter(id(site));
 }
 
 /// A function is left, or goes on after unwinding.
@@ -137,8 +139,14 @@ pub extern "C" fn __raddle_slow_leave(how: u32, site: *const Site) {
         return;
     }
     match how {
-        leave::LANDING => record::landed(id(site)),
-        _ => record::leave(how == leave::UNWIND, id(site)),
+        leave::LANDING => {
+            record::landed(id(site));
+            methods::landed(id(site));
+        }
+        _ => {
+            record::leave(how == leave::UNWIND, id(site));
+            methods::leave(id(site));
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::{keys, mutex, process, real};
 use crate::arch::{self, errno::EAGAIN};
 use crate::donor;
 use crate::host::{self, End};
+use crate::methods;
 use crate::oracles::{race, stacks};
 use crate::record;
 use crate::scheduler::{self, site_key};
@@ -168,6 +169,7 @@ fn run_destructors(number: usize) {
 /// Ends the running thread.
 pub fn finish(number: usize, result: usize) -> ! {
     record::leave_all();
+    methods::leave_all();
     run_destructors(number);
     mutex::owner_ends(number);
     if world().execution.alive == 1 {
