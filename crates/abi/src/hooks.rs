@@ -6,7 +6,7 @@
 //! Plain hooks *announce* an access before it happens. Atomic hooks *perform* the operation
 //! and return its result, so that the runtime may later return stale values.
 
-use core::sync::atomic::{AtomicU8, AtomicUsize};
+use core::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
 
 /// Name of the [`Gate`], whose flags decide whether hooks call the runtime.
 pub const FLAGS_SYMBOL: &str = "__raddle_flags";
@@ -21,6 +21,8 @@ pub struct Gate {
     pub low: AtomicUsize,
     /// Length of that memory.
     pub len: AtomicUsize,
+    /// With [`FLAG_METHODS`]: which functions may be meant, a bit for the last six of each key.
+    pub methods: AtomicU64,
 }
 
 impl Gate {
@@ -30,6 +32,7 @@ impl Gate {
             flags: AtomicU8::new(0),
             low: AtomicUsize::new(0),
             len: AtomicUsize::new(0),
+            methods: AtomicU64::new(0),
         }
     }
 }

@@ -30,6 +30,7 @@ struct Gate {
     flags: AtomicU8,
     low: AtomicUsize,
     len: AtomicUsize,
+    methods: AtomicU64,
 }
 
 /// A `raddle_abi::site::Site`, opaque here.
@@ -82,6 +83,20 @@ unsafe extern "C" {
 fn wanted(flag: u8) -> bool {
     // SAFETY: the runtime defines the byte and it lives for ever.
     unsafe { __raddle_flags.flags.load(Ordering::Relaxed) & flag != 0 }
+}
+
+/// Whether the entry or exit of a function is wanted.
+#[inline(always)]
+fn call_wanted(site: Site) -> bool {
+    // SAFETY: as above.
+    let gate = unsafe { &__raddle_flags };
+    let flags = gate.flags.load(Ordering::Relaxed) & (FLAG_CALLS | FLAG_METHODS);
+    if flags != FLAG_METHODS || site.is_null() {
+        return flags != 0;
+    }
+    // SAFETY: a site record begins with its key.
+    let key = unsafe { *site.cast::<u64>() };
+    gate.methods.load(Ordering::Relaxed) >> (key & 63) & 1 != 0
 }
 
 /// Whether a plain access is wanted: not where only this thread can touch the memory.
@@ -316,7 +331,7 @@ extern "C" fn __raddle_enter(
     fourth: *const u8,
     site: Site,
 ) {
-    if wanted(FLAG_CALLS | FLAG_METHODS) {
+    if call_wanted(site) {
         // SAFETY: the arguments are those of an instrumented function.
         unsafe { __raddle_slow_enter(first, second, third, fourth, site) }
     }
@@ -324,7 +339,7 @@ extern "C" fn __raddle_enter(
 
 #[unsafe(no_mangle)]
 extern "C" fn __raddle_leave(how: u32, site: Site) {
-    if wanted(FLAG_CALLS | FLAG_METHODS) {
+    if call_wanted(site) {
         // SAFETY: the site is that of an instrumented function.
         unsafe { __raddle_slow_leave(how, site) }
     }

@@ -21,7 +21,7 @@ use raddle_abi::site::{FunctionSite, SiteId, flags};
 pub struct Methods {
     /// By ascending key.
     anchors: Vec<MethodAnchor>,
-    /// A bit for each key: nearly all functions are others.
+    /// A bit for each key.
     filter: u64,
 }
 
@@ -40,6 +40,11 @@ impl Methods {
             filter: anchors.iter().fold(0, |bits, one| bits | bit(one.site_key)),
             anchors,
         }
+    }
+
+    /// A bit for each of them, by which hooks leave out nearly all others.
+    pub const fn filter(&self) -> u64 {
+        self.filter
     }
 
     /// Whether there are none.

@@ -88,6 +88,8 @@ pub fn arm() {
         }
         if !world.orders.methods.is_empty() {
             flags |= FLAG_METHODS;
+            let filter = world.orders.methods.filter();
+            GATE.methods.store(filter, Ordering::Relaxed);
         }
     }
     // Nothing is a scheduling point in std's own code, so that who only schedules need not look.
