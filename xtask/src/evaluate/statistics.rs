@@ -82,16 +82,23 @@ pub fn words(cell: &Cell) -> String {
 
 /// A number with as many digits as make sense.
 pub fn number(value: f64) -> String {
-    if value < 10.0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.0}")
+    match value {
+        _ if value >= 10.0 => format!("{value:.0}"),
+        _ if value >= 1.0 || value == 0.0 => format!("{value:.1}"),
+        _ if value >= 0.1 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_numbers_have_more_digits() {
+        let numbers = [0.0, 0.0123, 0.123, 1.23, 12.3].map(number);
+        assert_eq!(numbers, ["0.0", "0.012", "0.12", "1.2", "12"]);
+    }
 
     fn cell(schedules: &[Option<u64>]) -> Cell {
         Cell {
