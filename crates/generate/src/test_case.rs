@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// Equal calls of a thread that follow on each other, in tests that are not large.
+const REPEATED: usize = 16;
+
 /// A call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Call {
@@ -69,6 +72,12 @@ impl TestCase {
             Position::Thread(thread, index) => self.threads[thread].get_mut(index),
             Position::After(index) => self.after.get_mut(index),
         }
+    }
+
+    /// Whether a thread makes a call again and again.
+    pub fn is_large(&self) -> bool {
+        let mut runs = self.threads.iter().flat_map(|calls| runs(calls));
+        runs.any(|run| run.len() > REPEATED)
     }
 
     /// How many calls threads make.
@@ -155,6 +164,12 @@ mod tests {
         ];
         assert_eq!(positions, expected);
         assert_eq!(test.call(3).map(|call| call.operation), Some(4));
+        assert!(!test.is_large());
+        let large = TestCase {
+            threads: vec![vec![call(2); 20]],
+            ..test
+        };
+        assert!(large.is_large());
     }
 
     #[test]
