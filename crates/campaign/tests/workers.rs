@@ -2,6 +2,7 @@
 
 mod fake;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -380,7 +381,9 @@ fn long_tests_come_last_and_get_the_time_that_is_left() {
         (summary.totals.explored, summary.totals.single_threaded),
         (6, 2)
     );
-    assert_eq!(done[6..], [0, 1], "{done:?}");
+    // Which of the two comes first is a matter of the machine.
+    let last = BTreeSet::from_iter(&done[6..]);
+    assert_eq!(last, BTreeSet::from([&0, &1]), "{done:?}");
     let indices: Vec<usize> = summary.tests.iter().map(|test| test.index).collect();
     assert_eq!(indices, [0, 1, 2, 3, 4, 5, 6, 7]);
     // The turn in which a test is explored does not matter.
