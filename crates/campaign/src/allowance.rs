@@ -3,8 +3,9 @@
 //! Nothing can be said about a test before its serial runs and its first explored execution
 //! are done, and nobody knows before how long these take. So in its first turn a test gets a
 //! small part of its share for them. If that is not enough, it is postponed, and its next turn
-//! is twice as long: long tests do not take the time of short ones, and what is begun in vain
-//! costs no more than what is done in the end. The last tests are not postponed any more. As
+//! is twice as long: long tests do not take the time of short ones. It goes on where it was
+//! (see [`crate::paused`]); where it has to begin anew, what was done in vain costs no more
+//! than what is done in the end. The last tests are not postponed any more. As
 //! long as others wait to explore anything at all, a test explores for a part of its share
 //! only: many executions of some tests are worth less than a few of each. What is left then
 //! goes to those that want more, in equal shares again.
@@ -103,7 +104,7 @@ impl<'a> Allowance<'a> {
         match self.patience_ends {
             Some(end) if now > end => {
                 self.is_postponed.set(true);
-                Patience::None
+                Patience::Later
             }
             _ => Patience::Long,
         }
@@ -140,7 +141,7 @@ mod tests {
             assert_eq!(course.patience, LEAST * 2);
             assert_eq!(first.patience(), Patience::Long);
             std::thread::sleep(LEAST + Duration::from_millis(10));
-            assert_eq!(first.patience(), Patience::None);
+            assert_eq!(first.patience(), Patience::Later);
             assert!(first.is_postponed() && first.is_over());
             second.explored();
             assert!(!second.is_over());

@@ -1,6 +1,7 @@
 //! Takes a list of targets through the whole campaign.
 
 use std::collections::VecDeque;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -42,12 +43,15 @@ pub fn run(
     }
     let (sender, receiver) = mpsc::channel();
     let session = Session::new(targets.len(), options, stop, sender)?;
-    let queue = Queue::new(targets.len());
     let jobs = options.jobs.clamp(1, targets.len().max(1));
+    // Those that wait may have as much memory as those that run.
+    let memory = options.memory.saturating_mul(jobs as u64);
+    let queue = Queue::new(targets.len(), memory);
+    let all_done = Barrier::new(jobs);
     let mut results: Vec<TestResult> = Vec::new();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..jobs)
-            .map(|_| scope.spawn(|| work(&session, targets, &queue)))
+            .map(|_| scope.spawn(|| work(&session, targets, &queue, &all_done)))
             .collect();
         let mut rate = Rate::default();
         let mut shown = Instant::now();
@@ -86,8 +90,19 @@ pub fn run(
     Ok(summary)
 }
 
+/// Keeps a thread until all others are done too, however it ends: a worker ends with the thread
+/// that started it, and another thread may be at work with it then.
+struct Presence<'a>(&'a Barrier);
+
+impl Drop for Presence<'_> {
+    fn drop(&mut self) {
+        self.0.wait();
+    }
+}
+
 /// Gives tests their turns until there are none left.
-fn work(session: &Session<'_>, targets: &[Target], queue: &Queue) {
+fn work(session: &Session<'_>, targets: &[Target], queue: &Queue, all_done: &Barrier) {
+    let _presence = Presence(all_done);
     let mut explainer = None;
     while let Some((mut course, waiting)) = queue.take() {
         let target = &targets[course.index];

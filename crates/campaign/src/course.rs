@@ -7,6 +7,7 @@ use raddle_abi::plan::{Carrier, Memory, Reexecution};
 use raddle_trace::runner::{Outcome, Searched};
 
 use crate::explore::Batch;
+use crate::paused::Paused;
 use crate::predict::Hunt;
 use crate::serial::SerialRuns;
 use crate::session::Session;
@@ -36,6 +37,8 @@ pub(crate) struct Course {
     pub tally: TestState,
     /// Its serial runs.
     pub serial: SerialRuns,
+    /// What it was in the middle of when its turn ended.
+    pub paused: Option<Paused>,
     /// How executions are repeated.
     pub reexecution: Reexecution,
     /// What carries its threads.
@@ -76,6 +79,7 @@ impl Course {
             patience: Duration::ZERO,
             tally: TestState::default(),
             serial: SerialRuns::default(),
+            paused: None,
             reexecution: Reexecution::Auto,
             carrier: Carrier::Auto,
             experience: Vec::new(),

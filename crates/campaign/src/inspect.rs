@@ -139,6 +139,15 @@ pub(crate) fn processor_time(pid: u32) -> Duration {
     Duration::from_millis((ticks(11) + ticks(12)) * 1000 / per_second)
 }
 
+/// Whether `pid` handles a signal itself.
+pub(crate) fn catches(pid: u32, signal: libc::c_int) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mut lines = status.lines();
+    let caught = lines.find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    caught.is_some_and(|caught| caught >> (signal - 1) & 1 != 0)
+}
+
 /// What the main thread of `pid` is doing.
 pub(crate) fn activity(pid: u32) -> Activity {
     match stat(pid).first().map(String::as_str) {
@@ -193,6 +202,15 @@ pub(crate) fn private_memory(pid: u32) -> u64 {
     // SAFETY: sysconf has no preconditions.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     resident.saturating_sub(shared) * u64::try_from(page).unwrap_or(4096)
+}
+
+/// Bytes that the machine can still give to processes.
+pub(crate) fn available_memory() -> u64 {
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let mut lines = memory.lines();
+    let available = lines.find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kibibytes = available.and_then(|words| words.split_whitespace().next()?.parse().ok());
+    kibibytes.unwrap_or(0_u64) << 10
 }
 
 /// Return addresses of the main thread of `pid`, innermost first, by frame pointers; empty
@@ -300,9 +318,27 @@ mod tests {
         let seen = wait_for(child.id(), |seen| *seen == reading);
         assert_eq!(seen, reading);
         assert!(private_memory(child.id()) > 0);
+        assert!(available_memory() > private_memory(child.id()));
+        assert!(!catches(child.id(), libc::SIGCONT));
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(activity(child.id()), Activity::Unknown);
+    }
+
+    #[test]
+    fn a_process_with_a_handler_catches_its_signal() {
+        let mut child = Command::new("sh")
+            .args(["-c", "trap : CONT; while :; do :; done"])
+            .spawn()
+            .unwrap();
+        let start = Instant::now();
+        while !catches(child.id(), libc::SIGCONT) {
+            assert!(start.elapsed() < Duration::from_secs(20), "no handler");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(!catches(child.id(), libc::SIGUSR2));
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod ignore;
 mod inspect;
 mod nondeterminism;
 mod options;
+mod paused;
 mod predict;
 mod queue;
 mod regressions;

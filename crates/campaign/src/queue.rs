@@ -9,6 +9,8 @@ use crate::course::Course;
 /// The tests that wait for a turn.
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
+    /// Bytes that paused workers may hold together.
+    memory: u64,
 }
 
 struct Waiting {
@@ -17,9 +19,10 @@ struct Waiting {
 }
 
 impl Queue {
-    /// All of `tests` wait.
-    pub fn new(tests: usize) -> Self {
+    /// All of `tests` wait. Those that are in the middle of something may hold so much memory.
+    pub fn new(tests: usize, memory: u64) -> Self {
         Self {
+            memory,
             waiting: Mutex::new(Waiting {
                 fresh: 0..tests,
                 postponed: Vec::new(),
@@ -45,9 +48,17 @@ impl Queue {
         Some((postponed.remove(next), count))
     }
 
-    /// Lets a test wait for its next turn.
-    pub fn postpone(&self, course: Course) {
+    /// Lets a test wait for its next turn, with its worker if there is room for it.
+    pub fn postpone(&self, mut course: Course) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let paused = waiting.postponed.iter().chain([&course]);
+        let held: u64 = paused
+            .filter_map(|course| course.paused.as_ref())
+            .map(|paused| paused.bytes)
+            .sum();
+        if held > self.memory {
+            course.paused = None;
+        }
         waiting.postponed.push(course);
     }
 }
@@ -58,7 +69,7 @@ mod tests {
 
     #[test]
     fn postponed_tests_come_last_and_those_with_fewer_turns_first() {
-        let queue = Queue::new(3);
+        let queue = Queue::new(3, 0);
         for turns in [2, 1] {
             let (mut course, _) = queue.take().unwrap();
             course.turns = turns;
@@ -72,7 +83,7 @@ mod tests {
 
     #[test]
     fn tests_that_want_more_come_after_all_others_and_take_no_time_from_them() {
-        let queue = Queue::new(3);
+        let queue = Queue::new(3, 0);
         for explored in [7, 5, 0] {
             let (mut course, _) = queue.take().unwrap();
             course.tally.explored = explored;

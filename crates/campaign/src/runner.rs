@@ -2,13 +2,14 @@
 //!
 //! A worker that finished a plan is kept for the next one. One that died, broke or needs
 //! another way of re-execution is replaced; what it left in the shared memory is read first.
+//! One that is to go on another time is paused (see [`crate::paused`]).
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use raddle_abi::control::{Control, PlanEnd, stage};
+use raddle_abi::control::{PlanEnd, stage};
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::{Carrier, Reexecution};
 use raddle_trace::decode;
@@ -16,6 +17,7 @@ use raddle_trace::runner::{
     Death, Outcome, PlanRequest, RawFinding, Runner, RunnerError, Searched,
 };
 
+use crate::paused::{Counters, Paused, UnderWay};
 use crate::watch::Watch;
 use crate::worker::Worker;
 use crate::{Error, Options, Target};
@@ -56,6 +58,8 @@ pub(crate) enum Patience {
     Long,
     /// Until its current execution is done, if that does not take long.
     Short,
+    /// Not now: it goes on when it is asked for again.
+    Later,
     /// Not at all.
     None,
 }
@@ -68,6 +72,7 @@ pub(crate) struct ProcessRunner<'a> {
     /// Grows with each finished execution, while plans run.
     executions: &'a AtomicU64,
     worker: Option<Worker>,
+    paused: Option<Paused>,
     stuck_at: Vec<u64>,
     first_thread: u16,
 }
@@ -86,6 +91,7 @@ impl<'a> ProcessRunner<'a> {
             patience,
             executions,
             worker: None,
+            paused: None,
             stuck_at: Vec::new(),
             first_thread: 0,
         }
@@ -94,6 +100,16 @@ impl<'a> ProcessRunner<'a> {
     /// Ends the worker, so that the next plan gets a new process.
     pub fn renew(&mut self) {
         self.worker = None;
+    }
+
+    /// Goes on with what another runner of the same target paused, if it is asked for.
+    pub fn take_up(&mut self, paused: Option<Paused>) {
+        self.paused = paused;
+    }
+
+    /// The plan that was put off, for another runner of the same target.
+    pub fn put_off(&mut self) -> Option<Paused> {
+        self.paused.take()
     }
 
     /// Runs a plan with a strategy that goes on where it was when `experience` was written, be
@@ -168,6 +184,7 @@ impl<'a> ProcessRunner<'a> {
                         return Ending::Halted;
                     }
                 }
+                Patience::Later => return Ending::PutOff,
                 Patience::None => return Ending::Halted,
             }
             if let Some((death, frames)) = watch.look(worker, &self.limits) {
@@ -199,24 +216,56 @@ impl ProcessRunner<'_> {
         self.attempt(request, experience)
     }
 
-    fn attempt(
+    /// Goes on with the plan that was paused, if it is this one, or hands it to a worker.
+    fn begin(
         &mut self,
         request: &PlanRequest,
-        experience: Option<&mut Vec<u8>>,
-    ) -> Result<Outcome, RunnerError> {
+        experience: Option<&[u8]>,
+    ) -> Result<UnderWay, RunnerError> {
         let plan = request.encode()?;
+        if let Some(under_way) = self.paused.take().and_then(|paused| paused.go_on(&plan)) {
+            return Ok(under_way);
+        }
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => self.start()?,
         };
         let before = Counters::read(worker.memory.header());
-        let earlier = experience.as_ref().map(|bytes| bytes.as_slice());
-        worker.memory.give_experience(earlier);
+        worker.memory.give_experience(experience);
         let number = worker
             .memory
             .send_plan(&plan)
             .map_err(|error| RunnerError::Protocol(error.to_string()))?;
-        let ending = self.watch(&mut worker, number);
+        Ok(UnderWay {
+            worker,
+            plan,
+            number,
+            before,
+        })
+    }
+
+    fn attempt(
+        &mut self,
+        request: &PlanRequest,
+        experience: Option<&mut Vec<u8>>,
+    ) -> Result<Outcome, RunnerError> {
+        let mut under_way = self.begin(request, experience.as_deref().map(Vec::as_slice))?;
+        let ending = self.watch(&mut under_way.worker, under_way.number);
+        if matches!(ending, Ending::PutOff) {
+            match under_way.pause() {
+                Ok(paused) => {
+                    self.paused = Some(paused);
+                    return Ok(Outcome {
+                        end: PlanEnd::Stopped,
+                        ..Outcome::default()
+                    });
+                }
+                Err(cannot) => under_way = *cannot,
+            }
+        }
+        let UnderWay {
+            mut worker, before, ..
+        } = under_way;
         if let Ending::Exited(status) = &ending {
             let reached = worker.memory.header().stage.load(Ordering::Acquire);
             match reached {
@@ -252,7 +301,7 @@ impl ProcessRunner<'_> {
                     self.worker = Some(worker);
                 }
             }
-            Ending::Halted => outcome.end = PlanEnd::Stopped,
+            Ending::Halted | Ending::PutOff => outcome.end = PlanEnd::Stopped,
             Ending::GivenUp(death, frames) => {
                 self.stuck_at = frames;
                 outcome.end = PlanEnd::None;
@@ -275,39 +324,10 @@ enum Ending {
     Exited(ExitStatus),
     /// It was not waited for any longer.
     Halted,
+    /// It is waited for another time.
+    PutOff,
     /// The watchdog gave it up.
     GivenUp(Death, Vec<u64>),
-}
-
-/// Counters that the header keeps over all plans.
-struct Counters {
-    executions: u64,
-    points: u64,
-    switches: u64,
-    cut: u64,
-    broken_off: u64,
-    stray_panics: u32,
-    realised: u64,
-    released: u64,
-    occurrences: [u64; 16],
-}
-
-impl Counters {
-    fn read(header: &Control) -> Self {
-        Self {
-            executions: header.executions.load(Ordering::Acquire),
-            points: header.points.load(Ordering::Acquire),
-            switches: header.switches.load(Ordering::Acquire),
-            cut: header.cut.load(Ordering::Acquire),
-            broken_off: header.broken_off.load(Ordering::Acquire),
-            stray_panics: header.stray_panics.load(Ordering::Acquire),
-            realised: header.realised.load(Ordering::Acquire),
-            released: header.released.load(Ordering::Acquire),
-            occurrences: std::array::from_fn(|kind| {
-                header.occurrences[kind].load(Ordering::Acquire)
-            }),
-        }
-    }
 }
 
 /// Reads everything that a plan left in the shared memory.

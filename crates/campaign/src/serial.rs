@@ -6,6 +6,8 @@
 //! there is anything to interleave. A test that fails serially is explored only if it passes
 //! under some other schedule: then its failure depends on the interleaving, else it does not.
 //! The very first run may differ from all others: it may leave files that they find.
+//! If it is so long that it is cut, executions are cut sooner from then on, and the three
+//! runs are as short as what is explored later.
 
 use raddle_abi::control::{PlanEnd, conditions};
 use raddle_abi::finding::Kind;
@@ -29,11 +31,20 @@ pub(crate) struct SerialRuns {
     runs: usize,
     /// The first run differed, and is not counted.
     has_warmed_up: bool,
-    sightings: Vec<RawFinding>,
+    sightings: Vec<Sighting>,
+    /// A run was cut at the limit for serial ones.
+    is_too_long: bool,
     /// The test was seen to start a thread, or to fail without.
     has_looked: bool,
     /// The test is worth exploring.
     is_settled: bool,
+}
+
+/// What a serial run found.
+struct Sighting {
+    raw: RawFinding,
+    /// The limit of that run.
+    max_points: u64,
 }
 
 impl SerialRuns {
@@ -48,24 +59,41 @@ impl SerialRuns {
 /// Runs the test serially; `Ok` if it is worth exploring. What an earlier turn found out is
 /// not found out again.
 pub(crate) fn check(test: &mut TestRun<'_>) -> Ended<()> {
-    let mut request = test.request("serial", 1);
-    // How long the test is sets the limit for what follows.
-    request.max_points = test.options().max_points.saturating_mul(LONGEST);
     if test.course.serial.is_settled {
         return Ok(());
     }
     if !test.course.serial.has_looked {
+        let request = request(test);
         look(test, &request)?;
         test.course.serial.has_looked = true;
     }
     while test.course.serial.runs < RUNS {
+        let request = request(test);
         run(test, &request)?;
     }
     settle(test)?;
     test.course.serial.is_settled = true;
-    let sightings = std::mem::take(&mut test.course.serial.sightings);
-    test.sighted(&sightings, &request);
+    let request = request(test);
+    for Sighting { raw, max_points } in std::mem::take(&mut test.course.serial.sightings) {
+        let request = PlanRequest {
+            max_points,
+            ..request.clone()
+        };
+        test.sighted(&[raw], &request);
+    }
     Ok(())
+}
+
+/// The plan of a serial run. How long the test is sets the limit for what follows.
+fn request(test: &TestRun<'_>) -> PlanRequest {
+    let max_points = test.options().max_points;
+    PlanRequest {
+        max_points: match test.course.serial.is_too_long {
+            true => max_points,
+            false => max_points.saturating_mul(LONGEST),
+        },
+        ..test.request("serial", 1)
+    }
 }
 
 /// Looks whether the test has a single thread and passes, which is then its verdict.
@@ -103,6 +131,21 @@ fn run(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
         });
     }
     let serial = &mut test.course.serial;
+    let max_points = request.max_points;
+    let found: Vec<Sighting> = outcome
+        .findings
+        .drain(..)
+        .map(|raw| Sighting { raw, max_points })
+        .collect();
+    if outcome.cut > 0 && !serial.is_too_long {
+        *serial = SerialRuns {
+            is_too_long: true,
+            has_looked: true,
+            sightings: found,
+            ..SerialRuns::default()
+        };
+        return Ok(());
+    }
     if serial
         .first
         .as_ref()
@@ -117,11 +160,12 @@ fn run(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
         *serial = SerialRuns {
             has_warmed_up: true,
             has_looked: true,
+            is_too_long: serial.is_too_long,
             ..SerialRuns::default()
         };
     }
     serial.runs += 1;
-    serial.sightings.append(&mut outcome.findings);
+    serial.sightings.extend(found);
     serial.first.get_or_insert(outcome);
     Ok(())
 }
@@ -133,6 +177,7 @@ fn settle(test: &mut TestRun<'_>) -> Ended<()> {
     let failure = serial
         .sightings
         .iter()
+        .map(|sighting| &sighting.raw)
         .find(|raw| raw.kind != Kind::DataRace)
         .cloned();
     // A test that is too long even so is cut where all are: its beginning is explored.

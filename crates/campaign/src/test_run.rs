@@ -30,15 +30,18 @@ pub(crate) fn run_turn(
     let start = Instant::now();
     let limits = Limits::from(session.options);
     let patience = || allowance.patience();
+    let mut runner = ProcessRunner::new(target, limits, &patience, &session.executions);
+    runner.take_up(course.paused.take());
     let mut test = TestRun {
         session,
         target,
         course,
         allowance,
-        runner: ProcessRunner::new(target, limits, &patience, &session.executions),
+        runner,
         explainer: kept.take().filter(|known| known.is_of(&target.exe)),
     };
     let verdict = test.run();
+    test.course.paused = test.runner.put_off();
     *kept = test.explainer;
     session.put_away(target, course);
     course.turns += 1;

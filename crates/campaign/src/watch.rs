@@ -119,7 +119,7 @@ fn progress(worker: &Worker) -> (u64, u64, u32) {
 }
 
 /// The process that runs the execution under way: a child of the worker in fork mode.
-fn running_pid(worker: &Worker) -> u32 {
+pub(crate) fn running_pid(worker: &Worker) -> u32 {
     match worker.memory.header().child.load(Ordering::Relaxed) {
         0 => worker.pid(),
         child => child,

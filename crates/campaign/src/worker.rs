@@ -30,8 +30,8 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Starts a worker on `target`. It must be dropped by the thread that started it: the
-    /// kernel kills the worker when that thread ends, so that no death of ours leaves orphans.
+    /// Starts a worker on `target`. The thread that started it has to outlive it: the kernel
+    /// kills the worker when that thread ends, so that no death of ours leaves orphans.
     pub fn start(target: &Target, carrier: Carrier) -> Result<Self, Error> {
         let number = match target.kind {
             TargetKind::Test => control::target::TEST,
@@ -86,18 +86,33 @@ impl Worker {
         self.capture.text()
     }
 
+    /// Lets the process group do nothing until [`Self::go_on`].
+    pub fn pause(&mut self) {
+        self.signal(libc::SIGSTOP);
+    }
+
+    /// Lets the process group go on, as if it began now.
+    pub fn go_on(&mut self) {
+        self.started = Instant::now();
+        self.signal(libc::SIGCONT);
+    }
+
     /// Kills the process group and reaps the worker.
     pub fn kill(&mut self) {
-        // The worker leads its own group, and is not reaped before this call, so the number
+        self.signal(libc::SIGKILL);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        // The worker leads its own group, and is not reaped before it is killed, so the number
         // cannot have been reused.
         if let Ok(group) = libc::pid_t::try_from(self.child.id()) {
             // SAFETY: sends a signal to the group that we created.
             unsafe {
-                libc::kill(-group, libc::SIGKILL);
+                libc::kill(-group, signal);
             }
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -105,6 +105,16 @@ fn a_test_of_which_all_executions_are_cut_is_explored_and_says_so() {
 }
 
 #[test]
+fn a_test_that_is_too_long_is_cut_sooner_after_its_first_run() {
+    let run = check_with("is too long", |options| options.max_points = 1000);
+    assert_eq!(*run.verdict(), Verdict::Explored);
+    // One long run, three serial ones and forty others, with ten points each that all have.
+    let test = &run.summary.tests[0];
+    assert_eq!((test.executions, test.cut), (44, 44));
+    assert_eq!(test.points, 10_000 + 43 * 1000 + 44 * 10);
+}
+
+#[test]
 fn one_thread_is_not_explored() {
     let run = check("single");
     assert_eq!(*run.verdict(), Verdict::SingleThreaded);
@@ -389,6 +399,42 @@ fn long_tests_come_last_and_get_the_time_that_is_left() {
     // The turn in which a test is explored does not matter.
     let alone = check("slow start");
     assert_eq!(summary.tests[0].hash, alone.summary.tests[0].hash);
+}
+
+/// Runs two tests whose first executions take longer than their first turns, among others, and
+/// returns how many workers these two took.
+fn workers_of_long_tests(memory: u64) -> usize {
+    let results = tempfile::tempdir().unwrap();
+    let log = results.path().join("log");
+    std::fs::write(&log, "").unwrap();
+    let options = Options {
+        executions: Some(4),
+        jobs: 1,
+        // An eighth of a sixteenth is what a test has at first.
+        time: Duration::from_secs(48),
+        memory,
+        results: results.path().join("results"),
+        ..Options::default()
+    };
+    let long = ["long start"; 2].map(|behaviour| {
+        let mut target = target(behaviour);
+        target.env.push((fake::LOG.into(), log.clone().into()));
+        target
+    });
+    let targets = [&long[..], &["single"; 14].map(target)].concat();
+    let stop = AtomicBool::new(false);
+    let summary = run(&targets, &options, &stop, &mut |_| {}).unwrap();
+    assert_eq!(summary.totals.explored, 2);
+    assert_eq!(summary.tests[0].executions, 3 + 4);
+    assert_eq!(summary.tests[0].hash, summary.tests[1].hash);
+    std::fs::read_to_string(&log).unwrap().lines().count()
+}
+
+#[test]
+fn what_a_turn_ends_in_the_middle_of_goes_on_in_the_next_one() {
+    let paused = workers_of_long_tests(1 << 30);
+    let restarted = workers_of_long_tests(32 << 20);
+    assert!(paused < restarted, "{paused} {restarted}");
 }
 
 #[test]

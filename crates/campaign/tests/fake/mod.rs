@@ -183,7 +183,17 @@ fn run_plan(fake: &Fake, behaviour: &str) -> PlanEnd {
             "is cut" if !is_serial => {
                 control.cut.fetch_add(1, Ordering::Relaxed);
             }
+            "is too long" => {
+                control.cut.fetch_add(1, Ordering::Relaxed);
+                control.points.fetch_add(plan.max_points, Ordering::Relaxed);
+            }
             "slow start" if is_serial => std::thread::sleep(Duration::from_millis(500)),
+            "long start" if is_serial => {
+                for _ in 0..50 {
+                    control.points.fetch_add(1, Ordering::Relaxed);
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
             "slow" if !is_serial => std::thread::sleep(Duration::from_millis(5)),
             _ => {}
         }
