@@ -1,23 +1,22 @@
 //! Tests of objects that are large, or were: buffers grow when they are full, and shrink again when little
 //! is left in them, and what threads still have of the old ones must not be used any more.
 //!
-//! What puts something in is called many times before there are threads. One thread then calls about as often
-//! the method of the pair that takes something out, and puts a few in again; the others call the other
-//! method. Calls that are repeated have the same arguments, so that a test says them once.
+//! What puts something in is called many times before there are threads. One thread then calls, half as often
+//! to as often, the method of the pair that takes something out, and puts a few in again; the others call the
+//! other method. Calls that are repeated have the same arguments, so that a test says them once. Such a test takes
+//! as long as dozens of others, and comes when all pairs have had some of these.
 
 use raddle_schedule::rng::Rng;
 
 use crate::compose::Composer;
 use crate::pairs::Pair;
-use crate::select::Guidance;
+use crate::select::{FIRST, Guidance};
 use crate::test_case::{Call, TestCase};
 
-/// One of so many tests of a prepared object has a large one, once its pair was tried.
+/// One of so many tests of a prepared object has a large one, once its pair was tried a few times.
 const RATE: u64 = 3;
 /// How often a call is repeated: once more than there is room for, where room doubles.
 const SIZES: [usize; 2] = [33, 65];
-/// Fewer repetitions than this are left out by the thread.
-const LEFT: u64 = 12;
 /// Most calls that make the object larger again.
 const AGAIN: u64 = 6;
 /// Most calls of each other thread.
@@ -27,7 +26,7 @@ impl Composer<'_> {
     /// A test with a large object, sometimes, if the pair can make one smaller.
     pub(crate) fn bulk(&self, pair: Pair, tried: u32, rng: &mut Rng) -> Option<TestCase> {
         // Others do as the paper does.
-        if tried < 2 || self.guidance != Guidance::Pairs || rng.below(RATE) != 0 {
+        if tried <= FIRST || self.guidance != Guidance::Pairs || rng.below(RATE) != 0 {
             return None;
         }
         let pair = [pair.0, pair.1].map(|method| u16::try_from(method).unwrap_or(u16::MAX));
@@ -37,7 +36,7 @@ impl Composer<'_> {
         let shrink = any(&shrinking.collect::<Vec<_>>(), rng)?;
         let other = pair.into_iter().find(|one| *one != shrink);
         let size = any(&SIZES, rng)?;
-        let repeated = size - rng.below(LEFT) as usize;
+        let repeated = size - rng.below(size as u64 / 2) as usize;
         let again = 1 + rng.below(AGAIN) as usize;
         let calls = [vec![shrink; repeated], vec![grow; again]].concat();
         let others = (1..self.threads)
@@ -97,7 +96,7 @@ mod tests {
 
     use crate::compose::Composer;
     use crate::program::{Calibration, Method, Program};
-    use crate::select::Guidance;
+    use crate::select::{FIRST, Guidance};
 
     #[test]
     fn a_large_object_is_made_by_what_takes_arguments_and_emptied_beside_others() {
@@ -125,9 +124,9 @@ mod tests {
             threads: 2,
         };
         let mut rng = Rng::new(1);
-        assert!((0..100).all(|_| composer.bulk((0, 2), 1, &mut rng).is_none()));
+        assert!((0..100).all(|_| composer.bulk((0, 2), FIRST, &mut rng).is_none()));
         let tests: Vec<_> = (0..200)
-            .filter_map(|_| composer.bulk((0, 2), 2, &mut rng))
+            .filter_map(|_| composer.bulk((0, 2), FIRST + 1, &mut rng))
             .collect();
         assert!((40..100).contains(&tests.len()), "{}", tests.len());
         for test in &tests {
@@ -141,10 +140,10 @@ mod tests {
                         .iter()
                         .all(|call| call.operation == 2 - first)
             );
-            assert!(test.threads[0].len() + 12 > test.prefix.len());
+            assert!(2 * test.threads[0].len() > test.prefix.len());
             assert_eq!(test.threads[0].last().unwrap().operation, 1);
         }
         // Nothing is smaller after a call of `push`.
-        assert!((0..100).all(|_| composer.bulk((1, 1), 2, &mut rng).is_none()));
+        assert!((0..100).all(|_| composer.bulk((1, 1), FIRST + 1, &mut rng).is_none()));
     }
 }

@@ -8,6 +8,7 @@ use raddle_trace::runner::{Death, PlanRequest, Runner, RunnerError};
 use crate::compose::Composer;
 use crate::effects;
 use crate::history::{History, Step, is_panic};
+use crate::holding::Holding;
 use crate::meetings;
 use crate::program::{Calibration, Program};
 use crate::select::Guidance;
@@ -49,7 +50,9 @@ pub fn calibrate(
             if why.is_some() {
                 break;
             }
-            if !calibration.blocks && !calibration.is_random {
+            // What there is only one of is called by one thread only.
+            let is_only = program.methods[&number].holding == Holding::Owned;
+            if !calibration.blocks && !calibration.is_random && !is_only {
                 calibration.depends_on_thread = depends_on_threads(&test, runner)?;
                 calibration.is_random = calibration.depends_on_thread;
             }

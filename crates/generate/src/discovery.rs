@@ -84,10 +84,27 @@ pub enum DiscoveryError {
     },
     /// There is nothing to call.
     #[error(
-        "`{0}` has no methods that threads can share (`&self`, `self: &Arc<Self>`, \
-         `self: Arc<Self>`): there is nothing to interleave"
+        "`{name}` has no methods that threads can share (`&self`, `self: &Arc<Self>`, \
+         `self: Arc<Self>`) and that can be called: there is nothing to interleave{}",
+        remedies(refused)
     )]
-    NoMethods(String),
+    NoMethods {
+        /// The type.
+        name: String,
+        /// What cannot be called.
+        refused: Vec<Refused>,
+    },
+}
+
+/// How each of some methods becomes callable, one below the other.
+fn remedies(refused: &[Refused]) -> String {
+    let lines = refused.iter().map(|one| {
+        let Refused {
+            name, why, remedy, ..
+        } = one;
+        format!("\n  {name}: {why}; {remedy}")
+    });
+    lines.collect()
 }
 
 /// Looks at the type with this name.
@@ -140,7 +157,8 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
         operations.extend(making(library, &subject, &found));
     }
     if operations.is_empty() {
-        return Err(DiscoveryError::NoMethods(subject.short()));
+        let name = subject.short();
+        return Err(DiscoveryError::NoMethods { name, refused });
     }
     for (index, part) in parts.iter().enumerate() {
         if holdings[index].is_own() && !parts[..index].contains(part) {

@@ -11,6 +11,7 @@ use crate::futures;
 use crate::holding::{Access, Holding};
 use crate::methods::Operation;
 use crate::recipe::{Names, Snippet};
+use crate::supplied::FILE;
 
 /// The part that is the same for all types.
 const PRELUDE: &str = include_str!("../template/prelude.rs");
@@ -41,6 +42,17 @@ pub struct Complaint {
     pub line: usize,
     /// Its message.
     pub message: String,
+}
+
+/// Why something is not in the program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Absence {
+    /// The compiler refuses it, with this message.
+    #[error("the compiler says: {0}; wrap it in a function in {FILE}")]
+    Refused(String),
+    /// The user did not ask for it.
+    #[error("it was not asked for")]
+    Unwanted,
 }
 
 /// Why the program cannot be made to compile.
@@ -82,7 +94,7 @@ pub enum HarnessError {
 #[derive(Clone, Debug)]
 pub struct Harness<'a> {
     discovery: &'a Discovery,
-    dropped: BTreeMap<Subject, String>,
+    dropped: BTreeMap<Subject, Absence>,
 }
 
 impl<'a> Harness<'a> {
@@ -94,8 +106,8 @@ impl<'a> Harness<'a> {
         }
     }
 
-    /// What was taken out, with the compiler's reason.
-    pub const fn dropped(&self) -> &BTreeMap<Subject, String> {
+    /// What was taken out, and why.
+    pub const fn dropped(&self) -> &BTreeMap<Subject, Absence> {
         &self.dropped
     }
 
@@ -133,9 +145,9 @@ impl<'a> Harness<'a> {
     }
 
     /// Takes out an operation that is not wanted.
-    pub fn leave_out(&mut self, operation: usize, why: &str) {
+    pub fn leave_out(&mut self, operation: usize) {
         self.dropped
-            .insert(Subject::Operation(operation), why.to_owned());
+            .insert(Subject::Operation(operation), Absence::Unwanted);
     }
 
     /// The program's source.
@@ -415,7 +427,7 @@ impl<'a> Harness<'a> {
                 Some(subject) => {
                     self.dropped
                         .entry(subject)
-                        .or_insert_with(|| complaint.message.clone());
+                        .or_insert_with(|| Absence::Refused(complaint.message.clone()));
                 }
                 None => {}
             }

@@ -22,6 +22,9 @@ use crate::program::{Program, Weakness};
 use crate::sequential::{Orders, all_orders};
 use crate::test_case::TestCase;
 
+/// Most calls of one method in a row that are each named.
+const NAMED: usize = 5;
+
 /// Runs of orders per test.
 const RUNS: usize = 2_000;
 /// Steps of one search.
@@ -385,11 +388,15 @@ impl Judge<'_> {
     /// The calls of a test, for people.
     pub fn calls(&self, test: &TestCase) -> String {
         let threads = test.threads.iter().map(|calls| {
-            let names: Vec<_> = calls
-                .iter()
-                .map(|call| self.program.name(call.operation))
-                .collect();
-            names.join(", ")
+            let runs = calls.chunk_by(|one, next| one.operation == next.operation);
+            let names = runs.map(|run| {
+                let name = self.program.name(run[0].operation);
+                match run.len() {
+                    count @ ..=NAMED => vec![name; count].join(", "),
+                    count => format!("{name} ({count} times)"),
+                }
+            });
+            names.collect::<Vec<_>>().join(", ")
         });
         let threads: Vec<_> = threads.collect();
         threads.join(" ∥ ")

@@ -15,6 +15,8 @@ pub mod callees;
 mod calls;
 pub mod companions;
 pub mod compose;
+#[cfg(test)]
+mod compose_tests;
 pub mod constants;
 pub mod constructors;
 pub mod discovery;

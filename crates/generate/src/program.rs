@@ -9,6 +9,7 @@ use crate::discovery::Discovery;
 use crate::harness::Harness;
 use crate::holding::{Access, Holding};
 use crate::methods::Operation;
+use crate::pairs::Pair;
 use crate::results::Class;
 use crate::test_case::{Call, TestCase};
 
@@ -46,6 +47,8 @@ const BULK: &[&str] = &[
     "prune",
     "reserve",
 ];
+/// The same, by a word in their names.
+const BULKY: &[&str] = &["batch", "bulk", "many"];
 
 /// Methods that only look, by their names.
 const LOOKING: &[&str] = &["contains", "contains_key", "get", "peek"];
@@ -185,7 +188,8 @@ fn weakness(name: &str, has_arguments: bool) -> Weakness {
         let observes = is_question
             || OBSERVERS.contains(&part)
             || part.split('_').any(|word| OBSERVING.contains(&word));
-        if BULK.contains(&part) {
+        let is_bulk = BULK.contains(&part) || part.split('_').any(|word| BULKY.contains(&word));
+        if is_bulk {
             result = Weakness::Bulk;
         } else if may_fail && result == Weakness::None {
             result = Weakness::MayFail;
@@ -255,6 +259,12 @@ impl Program {
             numbers.map(|number| (*number, &discovery.operations[usize::from(*number)]));
         let callees = Callees::find(operations, map);
         Self { callees, ..self }
+    }
+
+    /// Whether the two methods of a pair were seen to have to do with each other.
+    pub fn have_met(&self, (one, other): Pair) -> bool {
+        let number = |method: usize| u16::try_from(method).unwrap_or(u16::MAX);
+        self.meetings.contains_key(&(number(one), number(other)))
     }
 
     /// Numbers of the operations of a kind.
@@ -393,6 +403,7 @@ mod tests {
             ("recv_timeout", Weakness::MayFail),
             ("try_entry.or_insert", Weakness::MayFail),
             ("clear", Weakness::Bulk),
+            ("steal_batch_and_pop", Weakness::Bulk),
             ("entry.or_insert", Weakness::None),
             ("get_discount", Weakness::None),
         ] {

@@ -14,7 +14,7 @@ use raddle_trace::runner::{Outcome, PlanRequest, Runner, RunnerError};
 use crate::compose::Composer;
 use crate::history::History;
 use crate::judge::{Failure, Judge};
-use crate::pairs::{Coverage, covered, pair};
+use crate::pairs::{Coverage, covered};
 use crate::program::Program;
 use crate::select::{Guidance, Selection};
 use crate::shrink::shrink;
@@ -124,9 +124,9 @@ impl<'a> Search<'a> {
             ..Report::default()
         };
         report.tally.pairs = report.coverage.len();
-        let met = program.meetings.keys();
-        let met = met.map(|(one, other)| pair(usize::from(*one), usize::from(*other)));
-        let selection = Selection::new(settings.guidance, &report.coverage, &met.collect());
+        let met = report.coverage.counts().keys().copied();
+        let met = met.filter(|pair| program.have_met(*pair)).collect();
+        let selection = Selection::new(settings.guidance, &report.coverage, &met);
         Self {
             program,
             settings,

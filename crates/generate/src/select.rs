@@ -5,9 +5,10 @@
 //! any.
 //!
 //! Deviations: 1. Of pairs with the same score those come first that were covered least. 2. Pairs whose
-//! methods were seen to have to do with each other ([`meetings`](crate::meetings)) are tried a few times
-//! before all others, and get every second selection after that, since two methods that take no notice
-//! of each other one after the other rarely do at the same time. `uniform` does without the second.
+//! methods were seen to have to do with each other ([`meetings`](crate::meetings)) come before all others,
+//! are tried a few times more as soon as those were tried too, and get every second selection after that,
+//! since two methods that take no notice of each other one after the other rarely do at the same time.
+//! `uniform` does without the second.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +18,8 @@ use crate::pairs::{Coverage, Pair, score};
 
 /// Pairs that are taken at a time, if there are enough.
 const TAKEN: usize = 100;
-/// How often pairs whose methods have to do with each other are tried before others.
-const FIRST: u32 = 3;
+/// How often pairs whose methods have to do with each other are tried before others are tried again.
+pub(crate) const FIRST: u32 = 3;
 /// One of so many selections is made among all pairs after that.
 const STRANGERS: u64 = 2;
 
@@ -86,9 +87,17 @@ impl Selection {
         }
     }
 
-    fn is_among_all(&self, coverage: &Coverage, rng: &mut Rng) -> bool {
-        let is_known = self.acquainted.new_ones(coverage).is_empty();
-        self.acquainted.pairs.is_empty() || is_known && rng.below(STRANGERS) == 0
+    fn is_among_all(&mut self, coverage: &Coverage, rng: &mut Rng) -> bool {
+        let Self {
+            acquainted, all, ..
+        } = self;
+        if acquainted.pairs.is_empty() {
+            return true;
+        }
+        let is_new = acquainted.has_below(1, coverage);
+        let are_others_new = all.has_below(1, coverage);
+        let is_next = is_new || !are_others_new && acquainted.has_below(FIRST, coverage);
+        !is_next && (are_others_new || rng.below(STRANGERS) == 0)
     }
 }
 
@@ -98,6 +107,8 @@ struct Queue {
     pairs: Vec<Pair>,
     /// How often each of them is tried before any score matters.
     first: u32,
+    /// How often each of them was tried at least, as far as that was looked at.
+    tried: u32,
     waiting: Vec<Pair>,
 }
 
@@ -106,8 +117,18 @@ impl Queue {
         Self {
             pairs,
             first,
+            tried: 0,
             waiting: Vec::new(),
         }
+    }
+
+    /// Whether there are some that were not tried so many times.
+    fn has_below(&mut self, times: u32, coverage: &Coverage) -> bool {
+        if self.tried < times {
+            let tried = self.pairs.iter().map(|pair| coverage.counts()[pair].tried);
+            self.tried = tried.min().unwrap_or(u32::MAX);
+        }
+        self.tried < times
     }
 
     /// Those whose score does not matter yet.
@@ -227,6 +248,24 @@ mod tests {
         );
         let (one, other, least) = tries(Guidance::Uniform);
         assert!(one < 30 && other < 30 && least > 5, "{one} {other} {least}");
+    }
+
+    #[test]
+    fn each_pair_is_tried_before_those_that_are_acquainted_are_tried_often() {
+        let mut coverage = Coverage::new(&[0, 1, 2, 3]);
+        let acquainted = BTreeSet::from([(1, 2), (3, 3)]);
+        let mut selection = Selection::new(Guidance::Pairs, &coverage, &acquainted);
+        let mut rng = Rng::new(3);
+        let order: Vec<bool> = (0..14)
+            .map(|_| {
+                let pair = selection.next(&coverage, &mut rng).unwrap();
+                coverage.select(pair);
+                acquainted.contains(&pair)
+            })
+            .collect();
+        assert_eq!(order[..2], [true; 2]);
+        assert_eq!(order[2..10], [false; 8]);
+        assert_eq!(order[10..], [true; 4]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod raddle {
     unsafe extern "C" {
         pub fn raddle_harness_input(buffer: *mut u8, capacity: usize) -> usize;
         pub fn raddle_harness_mark(kind: u32, number: u32, bytes: *const u8, len: usize);
+        pub fn raddle_harness_gate(is_closed: u32);
     }
 }
 
@@ -433,6 +434,8 @@ fn run_all(
 }
 
 fn run_threads(test: &Arc<Test>, objects: &'static Parts, hands: &[Hand], before: &'static Fed) {
+    // None is ahead of the others because they were not there yet.
+    unsafe { raddle::raddle_harness_gate(1) };
     let threads: Vec<_> = hands
         .iter()
         .enumerate()
@@ -449,6 +452,7 @@ fn run_threads(test: &Arc<Test>, objects: &'static Parts, hands: &[Hand], before
             })
         })
         .collect();
+    unsafe { raddle::raddle_harness_gate(0) };
     for thread in threads {
         let _ = thread.join();
     }

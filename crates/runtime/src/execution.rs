@@ -120,6 +120,8 @@ pub struct Execution {
     pub mappings: Vec<(usize, usize)>,
     /// The program's heap.
     pub heap: HeapState,
+    /// While new threads wait behind a gate, the number of the first of them.
+    pub gate: Option<usize>,
     /// Whether the strategy was set aside because the execution is long, or stands still.
     pub fair: bool,
     /// Point at which the livelock oracle looks again.
@@ -167,6 +169,7 @@ impl Execution {
             idle_jumps: 0,
             mappings: Vec::new(),
             heap: HeapState::new(),
+            gate: None,
             fair: false,
             check_at: 0,
             places: Places::new(),
@@ -210,6 +213,7 @@ impl Execution {
             idle_jumps: _,
             mappings: _,
             heap,
+            gate: _,
             fair: _,
             check_at: _,
             places: _,
@@ -253,6 +257,7 @@ impl Execution {
         if with_heap {
             self.heap.restore(heap);
         }
+        self.gate = None;
         self.fair = false;
         self.check_at = 0;
         self.places.forget();
@@ -268,16 +273,31 @@ impl Execution {
         unsafe { self.threads.get_unchecked_mut(self.current) }
     }
 
-    /// Adds a thread that can run and returns its number.
+    /// Adds a thread that can run, unless it waits behind a gate, and returns its number.
     pub fn add_thread(&mut self, thread: Thread) -> usize {
         let number = self.threads.len();
         self.threads.push(thread);
         self.pending.push(Pending::UNKNOWN);
         self.steps.push(0);
-        self.enabled.push(number as u16);
-        self.arrivals.push(number);
+        if self.gate.is_none() {
+            self.enabled.push(number as u16);
+            self.arrivals.push(number);
+        }
         self.alive += 1;
         number
+    }
+
+    /// From now on new threads wait, so that none is ahead of another.
+    pub fn close_gate(&mut self) {
+        self.gate = Some(self.threads.len());
+    }
+
+    /// Lets all those run who wait.
+    pub fn open_gate(&mut self) {
+        let first = self.gate.take().unwrap_or(self.threads.len());
+        for number in first..self.threads.len() {
+            self.enable_in_queue(number);
+        }
     }
 
     /// Something has changed: whoever waits for a change may go on.

@@ -97,3 +97,15 @@ pub unsafe extern "C" fn raddle_harness_mark(kind: u32, number: u32, bytes: *con
     };
     put(kind as u16, number, bytes);
 }
+
+/// Closes a gate behind which new threads wait, or opens it.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn raddle_harness_gate(is_closed: u32) {
+    if !world().running {
+        return;
+    }
+    match is_closed {
+        0 => world().execution.open_gate(),
+        _ => world().execution.close_gate(),
+    }
+}

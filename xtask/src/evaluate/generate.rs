@@ -30,10 +30,12 @@ const MODES: [Mode; 2] = [
     Mode {
         name: "one schedule",
         options: &["--schedules", "1", "--strategy", "random"],
+        covering: 3,
     },
     Mode {
         name: "all strategies",
         options: &[],
+        covering: 9,
     },
 ];
 /// Seconds after which a search is given up.
@@ -41,8 +43,14 @@ const SECONDS: u64 = 20;
 /// Seed of the first search. Changes are tried out with smaller ones, so that what is measured was not
 /// chosen by what is measured.
 const FIRST_SEED: u64 = 1000;
-/// Types whose coverage over time is measured.
-const LARGE: [&str; 3] = ["XYPlot", "PerUserPoolDataSource", "StringBuffer"];
+/// Types whose coverage over time is measured, and by which guidances.
+const LARGE: [&str; 4] = [
+    "XYPlot",
+    "PerUserPoolDataSource",
+    "TimeSeries",
+    "StringBuffer",
+];
+const COVERING: [&str; 3] = ["pairs", "uniform", "random"];
 
 /// `cargo xtask evaluate generate`.
 #[derive(Args)]
@@ -176,23 +184,25 @@ fn coverage(
     generate: &Generate,
     kept: &mut results::Kept,
 ) -> Result<()> {
-    for guidance in GUIDANCES {
-        let known = kept.coverage.entry(guidance.to_owned()).or_default();
-        let done = known.len() as u64;
-        if done >= generate.seeds {
-            continue;
+    for mode in MODES {
+        for guidance in COVERING {
+            let known = kept.coverage.entry(title(guidance, mode)).or_default();
+            let done = known.len() as u64;
+            if done >= generate.seeds {
+                continue;
+            }
+            let plan = run::Plan {
+                type_name: subject.twin(),
+                guidance,
+                mode,
+                first: FIRST_SEED + done,
+                count: generate.seeds - done,
+                seconds: mode.covering,
+            };
+            let trials = run::trials(tool, directory, &plan)?;
+            known.extend(trials.into_iter().map(|trial| trial.over_time));
+            results::write(&subject.name, kept)?;
         }
-        let plan = run::Plan {
-            type_name: subject.twin(),
-            guidance,
-            mode: MODES[0],
-            first: FIRST_SEED + done,
-            count: generate.seeds - done,
-            seconds: plots::SECONDS,
-        };
-        let trials = run::trials(tool, directory, &plan)?;
-        known.extend(trials.into_iter().map(|trial| trial.over_time));
-        results::write(&subject.name, kept)?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use raddle_generate::literal::Shown;
 use raddle_generate::print::{Printer, is_about_results};
 use raddle_generate::program::Program;
 use raddle_generate::search::{self, Report, Search, Settings, Violation, shrink_violation};
-use raddle_generate::supplied::{CRATE, FILE};
+use raddle_generate::supplied::CRATE;
 use raddle_report::{Event, GeneratedTest, Note, Operation, PairCell, PairCoverage, Spent};
 use raddle_trace::runner::{Runner, RunnerError};
 
@@ -114,7 +114,11 @@ fn describe(
                 .console
                 .status("Describing", file.display().to_string());
             let package = packages(&session.metadata, &[CRATE.to_owned()]);
-            documentation.make(&package).map_err(|_| broken(file, ""))?;
+            let described = documentation.make(&package);
+            described.map_err(|failure| match failure.exit {
+                Exit::Interrupted => failure,
+                _ => broken(file, ""),
+            })?;
         }
         // There may have been one the last time.
         None => drop(fs::remove_file(described)),
@@ -180,7 +184,7 @@ fn choose(
     for (index, operation) in operations.enumerate() {
         let is_wanted = command.op.is_empty() || command.op.contains(&operation.name);
         if !is_wanted || command.skip.contains(&operation.name) {
-            harness.leave_out(index, "it was not asked for");
+            harness.leave_out(index);
         }
     }
     Ok(())
@@ -262,7 +266,7 @@ fn show(session: &mut Session, discovery: &Discovery, harness: &Harness<'_>) {
             refused: harness
                 .dropped()
                 .get(&Subject::Operation(index))
-                .map(|why| format!("the compiler says: {why}; wrap it in a function in {FILE}")),
+                .map(ToString::to_string),
         });
     for operation in all.chain(refused) {
         session.console.show(&Event::Operation(operation));

@@ -14,8 +14,11 @@ use super::error::Error;
 use super::files::write_atomically;
 use crate::passes::{self, Origin};
 
-/// After this many seconds LLVM is considered to hang in a module.
-const TIME_LIMIT: u32 = 900;
+/// After this many seconds of processor time LLVM is considered to hang in a module. Real time would
+/// depend on what else the machine does.
+const PROCESSOR_TIME: libc::rlim_t = 900;
+/// The same in real time, in case that it waits for something that never comes.
+const REAL_TIME: u32 = 4 * 3600;
 
 /// A module to be instrumented.
 pub(super) struct Job {
@@ -120,10 +123,15 @@ impl Workshop<'_> {
 
     /// The child: compiles one module, says on `messages` what went wrong, and ends.
     fn work(&self, job: &Job, mode: Mode, reason: Option<&str>, messages: &File) -> ! {
+        let limit = libc::rlimit {
+            rlim_cur: PROCESSOR_TIME,
+            rlim_max: PROCESSOR_TIME,
+        };
         // SAFETY: plain system calls on this process; LLVM reports fatal errors on stderr.
         unsafe {
             libc::dup2(messages.as_raw_fd(), libc::STDERR_FILENO);
-            libc::alarm(TIME_LIMIT);
+            libc::setrlimit(libc::RLIMIT_CPU, &raw const limit);
+            libc::alarm(REAL_TIME);
         }
         // Without a lock the work may be done twice, which does no harm.
         let lock = self.cache.lock(&job.key);

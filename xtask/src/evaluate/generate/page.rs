@@ -8,7 +8,8 @@ use anyhow::Result;
 
 use super::manifest::{self, Subject};
 use super::results::{self, Kept, Run, found};
-use super::{GUIDANCES, LARGE, MODES, plots, published, title};
+use super::run::Mode;
+use super::{COVERING, GUIDANCES, MODES, plots, published, title};
 use crate::evaluate::statistics::{Interval, interval, number};
 use crate::repository;
 
@@ -26,6 +27,15 @@ guidance were tried out with smaller ones.
 AutoConTest, Narada, Intruder and Omen, with which the paper compares CovCon too, are not reproduced.
 ";
 
+const COVERAGE: &str = "
+## Coverage over time
+
+Pairs of methods that ran at the same time, on the types without their bugs, so that nothing ends the search. Two calls side by side nearly always overlap where
+schedules are under control, and a test of two methods covers one pair of different methods, one of any methods up to four: at first `random` is ahead, and then it waits
+for the last pairs to come up by chance.
+";
+/// What the others are compared with.
+const RANDOM: &str = "random";
 /// |P| from which a type is large.
 const LARGE_PAIRS: usize = 100;
 
@@ -50,20 +60,28 @@ pub fn write() -> Result<()> {
     page += &breakdown(&rows);
     page += &published::table()?;
     let book = repository::root().join("book/src");
-    page += &coverage(&rows);
-    for (subject, kept) in &rows {
-        if let Some(plot) = plots::draw(&subject.name, kept) {
-            let name = file(&subject.name);
-            fs::write(book.join(&name), plot)?;
-            let _ = write!(page, "\n![Coverage over time, {}]({name})\n", subject.name);
+    page += COVERAGE;
+    for mode in MODES {
+        page += &coverage(&rows, mode);
+        for (subject, kept) in rows.iter().filter(|(_, kept)| is_covered(kept, mode)) {
+            let name = file(&subject.name, mode);
+            fs::write(book.join(&name), plots::draw(kept, mode))?;
+            let title = format!("Coverage over time, {}, {}", subject.name, mode.name);
+            let _ = write!(page, "\n![{title}]({name})\n");
         }
     }
     fs::write(book.join("generate-results.md"), page)?;
     Ok(())
 }
 
-fn file(name: &str) -> String {
-    format!("generate-coverage-{}.svg", name.to_lowercase())
+fn file(name: &str, mode: Mode) -> String {
+    let mode = mode.name.replace(' ', "-");
+    format!("generate-coverage-{}-{mode}.svg", name.to_lowercase())
+}
+
+/// Whether coverage over time was measured.
+fn is_covered(kept: &Kept, mode: Mode) -> bool {
+    kept.coverage.contains_key(&title(RANDOM, mode))
 }
 
 fn runs<'a>(kept: &'a Kept, title: &str) -> &'a [Run] {
@@ -139,7 +157,7 @@ fn cell(runs: &[Run], of: fn(&[Run]) -> Interval) -> String {
     )
 }
 
-fn table(rows: &[Row], mode: super::Mode) -> String {
+fn table(rows: &[Row], mode: Mode) -> String {
     let mut text = format!("\n## To the bug, with {}\n\n| type | pairs |", mode.name);
     for what in ["tests", "seconds"] {
         for guidance in GUIDANCES {
@@ -236,30 +254,28 @@ fn breakdown(rows: &[Row]) -> String {
     text
 }
 
-fn coverage(rows: &[Row]) -> String {
+fn coverage(rows: &[Row], mode: Mode) -> String {
     let mut text = format!(
-        "\n## Coverage over time\n\nPairs of methods that ran at the same time, on the types without their bugs, so that nothing ends the search, with \
-         one schedule.\nSeconds until as many pairs are covered as `random` covers at the end of {} seconds in the mean:\n\n\
-         | type | pairs covered |",
-        plots::SECONDS
+        "\nWith {}, seconds until as many pairs are covered as `{RANDOM}` covers at the end of {} seconds in the mean:\n\n| type | pairs covered |",
+        mode.name, mode.covering
     );
-    for guidance in GUIDANCES {
+    for guidance in COVERING {
         let _ = write!(text, " {guidance} |");
     }
-    let _ = writeln!(text, "\n|{}", "---|".repeat(2 + GUIDANCES.len()));
+    let _ = writeln!(text, "\n|{}", "---|".repeat(2 + COVERING.len()));
     for (subject, kept) in rows {
-        if !LARGE.contains(&subject.name.as_str()) {
-            continue;
-        }
-        let last = plots::over_time(kept, "random");
+        let last = plots::over_time(kept, RANDOM, mode);
         let Some((_, last)) = last.last() else {
             continue;
         };
         let wanted = last.mean as usize;
         let _ = write!(text, "| {} | {wanted} of {} |", subject.name, kept.pairs);
-        for guidance in GUIDANCES {
-            let reached = plots::until(kept, guidance, wanted);
-            let all = kept.coverage.get(guidance).map_or(0, Vec::len);
+        for guidance in COVERING {
+            let reached = plots::until(kept, guidance, mode, wanted);
+            let all = kept
+                .coverage
+                .get(&title(guidance, mode))
+                .map_or(0, Vec::len);
             let Interval { mean, low, high } = interval(&reached);
             let _ = match reached.len() == all {
                 true => write!(text, " {mean:.2} ({low:.2}–{high:.2}) |"),

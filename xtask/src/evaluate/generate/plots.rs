@@ -1,18 +1,18 @@
 //! Coverage over time, as the paper draws it.
 
 use super::results::Kept;
-use super::{GUIDANCES, LARGE};
+use super::run::Mode;
+use super::{COVERING, title};
 use crate::evaluate::statistics::{Interval, interval};
 use crate::plot::{self, Axis, Chart, Series};
 
-/// How long coverage is looked at.
-pub const SECONDS: u64 = 4;
 /// Times at which it is looked at, in all.
 const TIMES: usize = 20;
 
 /// Pairs covered at each time, by the runs of a guidance: the mean with its interval.
-pub fn over_time(kept: &Kept, guidance: &str) -> Vec<(f64, Interval)> {
-    let Some(runs) = kept.coverage.get(guidance).filter(|runs| !runs.is_empty()) else {
+pub fn over_time(kept: &Kept, guidance: &str, mode: Mode) -> Vec<(f64, Interval)> {
+    let runs = kept.coverage.get(&title(guidance, mode));
+    let Some(runs) = runs.filter(|runs| !runs.is_empty()) else {
         return Vec::new();
     };
     let at = |time: f64| {
@@ -23,14 +23,15 @@ pub fn over_time(kept: &Kept, guidance: &str) -> Vec<(f64, Interval)> {
         interval(&covered.collect::<Vec<_>>())
     };
     (1..=TIMES)
-        .map(|step| SECONDS as f64 * step as f64 / TIMES as f64)
+        .map(|step| mode.covering as f64 * step as f64 / TIMES as f64)
         .map(|time| (time, at(time)))
         .collect()
 }
 
 /// Seconds until this many pairs are covered, by each run that gets there.
-pub fn until(kept: &Kept, guidance: &str, pairs: usize) -> Vec<f64> {
-    let runs = kept.coverage.get(guidance).map_or(&[][..], Vec::as_slice);
+pub fn until(kept: &Kept, guidance: &str, mode: Mode, pairs: usize) -> Vec<f64> {
+    let runs = kept.coverage.get(&title(guidance, mode));
+    let runs = runs.map_or(&[][..], Vec::as_slice);
     let first = |run: &Vec<(f64, usize)>| {
         let reached = run.iter().find(|(_, covered)| *covered >= pairs);
         reached.map(|(seconds, _)| *seconds)
@@ -39,13 +40,10 @@ pub fn until(kept: &Kept, guidance: &str, pairs: usize) -> Vec<f64> {
 }
 
 /// A plot for a large type, with the bounds of the intervals as lines of their own.
-pub fn draw(name: &str, kept: &Kept) -> Option<String> {
-    if !LARGE.contains(&name) || kept.coverage.is_empty() {
-        return None;
-    }
+pub fn draw(kept: &Kept, mode: Mode) -> String {
     let mut series = Vec::new();
-    for guidance in GUIDANCES {
-        let points = over_time(kept, guidance);
+    for guidance in COVERING {
+        let points = over_time(kept, guidance, mode);
         let line = |title: String, of: fn(&Interval) -> f64| Series {
             name: title,
             points: points.iter().map(|(time, one)| (*time, of(one))).collect(),
@@ -58,7 +56,7 @@ pub fn draw(name: &str, kept: &Kept) -> Option<String> {
     let ticks: Vec<f64> = (0..=4)
         .map(|part| (most * f64::from(part) / 4.0).round())
         .collect();
-    let times: Vec<f64> = (0..=SECONDS).map(|second| second as f64).collect();
+    let times: Vec<f64> = (0..=mode.covering).map(|second| second as f64).collect();
     let chart = Chart {
         title: "of methods covered",
         x: Axis {
@@ -72,22 +70,24 @@ pub fn draw(name: &str, kept: &Kept) -> Option<String> {
             is_logarithmic: false,
         },
     };
-    Some(plot::draw(&chart, &series))
+    plot::draw(&chart, &series)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Kept, over_time, until};
+    use crate::evaluate::generate::{MODES, title};
 
     #[test]
     fn coverage_at_a_time_is_what_was_reached_before() {
+        let mode = MODES[0];
         let mut kept = Kept::default();
-        let runs = vec![vec![(0.5, 3), (3.0, 7)], vec![(0.5, 5)]];
-        kept.coverage.insert("pairs".to_owned(), runs);
-        let points = over_time(&kept, "pairs");
+        let runs = vec![vec![(0.5, 3), (2.0, 7)], vec![(0.5, 5)]];
+        kept.coverage.insert(title("pairs", mode), runs);
+        let points = over_time(&kept, "pairs", mode);
         assert_eq!(points[0].1.mean, 0.0);
         assert_eq!(points.last().map(|(_, one)| one.mean), Some(6.0));
-        assert_eq!(until(&kept, "pairs", 5), [3.0, 0.5]);
-        assert!(over_time(&kept, "random").is_empty());
+        assert_eq!(until(&kept, "pairs", mode, 5), [2.0, 0.5]);
+        assert!(over_time(&kept, "random", mode).is_empty());
     }
 }

@@ -28,6 +28,7 @@ const MODE: Mode = Mode {
         "--strategy",
         "random",
     ],
+    covering: 0,
 };
 /// Pairs are tried so few times in this time that threads make two calls each.
 const SECONDS: u64 = 1;

@@ -17,7 +17,7 @@ pub struct Kept {
     pub pairs: usize,
     /// By guidance and mode, one run per seed.
     pub runs: BTreeMap<String, Vec<Run>>,
-    /// Seconds, and pairs covered until then; by guidance, one run per seed.
+    /// Seconds, and pairs covered until then; by guidance and mode, one run per seed.
     #[serde(default)]
     pub coverage: BTreeMap<String, Vec<Vec<(f64, usize)>>>,
     /// What a usual run reports, confirmed.

@@ -15,6 +15,8 @@ use crate::{repository, shell};
 pub struct Mode {
     pub name: &'static str,
     pub options: &'static [&'static str],
+    /// How many seconds coverage over time is looked at.
+    pub covering: u64,
 }
 
 /// Searches of one cell.
