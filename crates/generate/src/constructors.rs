@@ -265,14 +265,15 @@ pub(crate) fn returning(
     })
 }
 
-struct Made {
-    parts: Vec<Type>,
-    after: &'static str,
-    in_arc: bool,
+/// How the object is got out of what a function returns.
+pub(crate) struct Made {
+    pub(crate) parts: Vec<Type>,
+    pub(crate) after: &'static str,
+    pub(crate) in_arc: bool,
 }
 
 /// How what a function returns holds the object.
-fn made(output: &Type, one: &Type, known: &mut Substitution) -> Option<Made> {
+pub(crate) fn made(output: &Type, one: &Type, known: &mut Substitution) -> Option<Made> {
     let mut is = |pattern: &Type| {
         !matches!(pattern, Type::Parameter(_) | Type::Projection(..)) && unify(pattern, one, known)
     };

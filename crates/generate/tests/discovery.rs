@@ -154,6 +154,8 @@ fn every_shape_is_known() {
         "Outer<u32>",
         "Hub<u32>",
         "Worker<u32>",
+        "Writer<u32>",
+        "Half",
         "Head<u32>",
         "Desk",
     ] {

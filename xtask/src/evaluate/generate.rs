@@ -212,7 +212,8 @@ fn title(guidance: &str, mode: Mode) -> String {
     format!("{guidance}, {}", mode.name)
 }
 
-/// The part for `cargo xtask test`: some bugs are found, and nothing in their correct twins.
+/// The part for `cargo xtask test`: some bugs are found, and nothing in their correct twins, nor in versions
+/// without them.
 pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
     let directory = run::prepare()?;
     for subject in manifest::read()? {
@@ -231,5 +232,5 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
             )),
         }
     }
-    Ok(())
+    published::check(counts, tool, full)
 }

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::ops::Deref;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 mod inner {
     /// Made in a module that nobody can name.
@@ -358,6 +358,54 @@ pub struct Thief<T>(Arc<Option<T>>);
 impl<T> Thief<T> {
     pub fn steal(&self) -> bool {
         self.0.is_some()
+    }
+}
+
+/// Its function returns the two ends, and no ring.
+pub struct Ring<T>(Vec<T>);
+
+impl<T> Ring<T> {
+    pub fn with_room(room: usize) -> (Writer<T>, Reader<T>) {
+        let all = Arc::new(Mutex::new(Vec::with_capacity(room)));
+        (Writer(Arc::clone(&all)), Reader(all))
+    }
+}
+
+/// One end of a ring.
+pub struct Writer<T>(Arc<Mutex<Vec<T>>>);
+
+impl<T> Writer<T> {
+    pub fn write(&mut self, value: T) {
+        self.0.lock().unwrap().push(value);
+    }
+}
+
+/// The other end.
+pub struct Reader<T>(Arc<Mutex<Vec<T>>>);
+
+impl<T> Reader<T> {
+    pub fn read(&mut self) -> Option<T> {
+        self.0.lock().unwrap().pop()
+    }
+}
+
+/// Is taken apart before it is used.
+#[derive(Default)]
+pub struct Whole(Vec<u32>);
+
+impl Whole {
+    pub fn split(self) -> (Half, Half) {
+        let all = Arc::new(Mutex::new(self.0));
+        (Half(Arc::clone(&all)), Half(all))
+    }
+}
+
+/// What is left of it.
+pub struct Half(Arc<Mutex<Vec<u32>>>);
+
+impl Half {
+    pub fn put(&mut self, value: u32) {
+        self.0.lock().unwrap().push(value);
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Published {
     /// Why the bug cannot be found.
     #[serde(default)]
     pub unreached: String,
+    /// Whether it belongs to the few that every test run looks at.
+    #[serde(default)]
+    pub short: bool,
 }
 
 impl Published {
@@ -130,6 +133,7 @@ mod tests {
         let published = super::published().unwrap();
         let names: BTreeSet<_> = published.iter().map(|one| &one.name).collect();
         assert_eq!(names.len(), published.len());
+        assert!(published.iter().any(|one| one.short));
         for one in &published {
             assert_eq!(one.buggy.is_some(), !one.bug.is_empty(), "{}", one.name);
             let is_from_there = one.subject.contains(&one.package().replace('-', "_"));

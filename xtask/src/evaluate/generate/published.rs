@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::manifest::{self, Published};
 use super::run::{self, Reported};
 use super::{Generate, rate};
+use crate::counts::Counts;
 use crate::evaluate::kept;
 use crate::evaluate::statistics::number;
 use crate::{repository, shell};
@@ -21,6 +22,8 @@ const EVALUATION: &str = "generate-published";
 /// Seconds of each search.
 pub const SECONDS: u64 = 300;
 
+/// Seconds that a bug may take in a part of `cargo xtask test`, and of a search for what is not there.
+const CHECKED: (u64, u64) = (60, 4);
 /// Findings after which a search ends that goes on after the first.
 const MOST: &str = "10";
 
@@ -58,15 +61,7 @@ pub fn measure(tool: &Path, generate: &Generate) -> Result<()> {
             if kept.versions.contains_key(version) {
                 continue;
             }
-            let package = format!("{}@{version}", one.package());
-            let mut options = vec!["--crate", &package];
-            options.extend(one.features.iter().flat_map(|name| ["--features", name]));
-            // The search does not end with what is known.
-            if version == one.clean && !one.explained.is_empty() {
-                options.extend(["--max-findings", MOST]);
-            }
-            let found = run::report(tool, &directory, &one.subject, kept.seconds, &options);
-            let found = match found {
+            let found = match look(tool, &directory, one, version, kept.seconds) {
                 Ok(found) => found,
                 Err(error) => {
                     println!("{} {version}: {error:#}", one.name);
@@ -79,6 +74,43 @@ pub fn measure(tool: &Path, generate: &Generate) -> Result<()> {
             }
             kept.versions.insert(version.to_owned(), found);
             kept::write(EVALUATION, &one.name, &serde_json::to_string(&kept)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a user's run says about one version.
+fn look(
+    tool: &Path,
+    directory: &Path,
+    one: &Published,
+    version: &str,
+    seconds: u64,
+) -> Result<Reported> {
+    let package = format!("{}@{version}", one.package());
+    let mut options = vec!["--crate", &package];
+    options.extend(one.features.iter().flat_map(|name| ["--features", name]));
+    // The search does not end with what is known.
+    if version == one.clean && !one.explained.is_empty() {
+        options.extend(["--max-findings", MOST]);
+    }
+    run::report(tool, directory, &one.subject, seconds, &options)
+}
+
+/// The part for `cargo xtask test`: a few seconds of each, or of some.
+pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
+    let directory = directory()?;
+    let published = manifest::published()?;
+    let chosen = published.iter().filter(|one| full || one.short);
+    for one in chosen.filter(|one| one.explained.is_empty()) {
+        for version in one.versions() {
+            let is_clean = version == one.clean;
+            let seconds = if is_clean { CHECKED.1 } else { CHECKED.0 };
+            match look(tool, &directory, one, version, seconds) {
+                Ok(found) if found.failing.is_empty() == is_clean => counts.pass(),
+                Ok(found) => counts.fail(format!("{} {version}: {}", one.name, words(&found))),
+                Err(error) => counts.fail(format!("{} {version}: {error:#}", one.name)),
+            }
         }
     }
     Ok(())
