@@ -24,7 +24,7 @@ fn what_is_wrong_with_a_type_is_found_from_its_name() {
         ("Pair", "deadlock", ["pair.forward()", "pair.backward()"]),
     ] {
         let subject = format!("types::{name}");
-        let run = fixture.check(&["generate", &subject, "--time", "20s"], 100);
+        let run = fixture.check(&["generate", &subject, "--time", "60s"], 100);
         let tests = generated(&run);
         assert_eq!(tests.len(), 1, "{name}: {tests:?}");
         let (found, source) = tests[0];
@@ -74,7 +74,7 @@ fn threads_drop_what_they_own_and_call_what_nobody_else_has() {
         ),
     ] {
         let subject = format!("types::{name}");
-        let run = fixture.check(&["generate", &subject, "--time", "20s"], 100);
+        let run = fixture.check(&["generate", &subject, "--time", "60s"], 100);
         let tests = generated(&run);
         assert_eq!(tests.len(), 1, "{name}: {tests:?}");
         let (kind, source) = tests[0];
@@ -95,7 +95,7 @@ fn threads_drop_what_they_own_and_call_what_nobody_else_has() {
 #[test]
 fn what_a_call_returned_is_given_to_later_ones() {
     let fixture = Fixture::special("types");
-    let run = fixture.check(&["generate", "types::Lockers", "--time", "20s"], 100);
+    let run = fixture.check(&["generate", "types::Lockers", "--time", "60s"], 100);
     let tests = generated(&run);
     assert_eq!(tests.len(), 1, "{tests:?}");
     let (kind, source) = tests[0];
@@ -118,7 +118,7 @@ fn what_a_call_returned_is_given_to_later_ones() {
 #[test]
 fn types_say_to_arbitrary_how_arguments_are_made() {
     let fixture = Fixture::special("supplied");
-    let arguments = ["generate", "supplied::Archive", "--time", "20s"];
+    let arguments = ["generate", "supplied::Archive", "--time", "60s"];
     let run = fixture.check(&arguments, 100);
     let source = only_panic(&run);
     assert!(
@@ -138,7 +138,7 @@ fn users_supply_values_constructors_and_operations() {
         ("Stamps", "stamps.stamp(99999", false),
     ] {
         let subject = format!("supplied::{name}");
-        let run = fixture.check(&["generate", &subject, "--time", "20s"], 100);
+        let run = fixture.check(&["generate", &subject, "--time", "60s"], 100);
         let source = only_panic(&run);
         assert_eq!(source.matches(call).count(), 2, "{source}");
         assert_eq!(
@@ -147,7 +147,7 @@ fn users_supply_values_constructors_and_operations() {
             "{source}"
         );
     }
-    let run = fixture.check(&["generate", "supplied::Vault", "--time", "20s"], 100);
+    let run = fixture.check(&["generate", "supplied::Vault", "--time", "60s"], 100);
     let tests = generated(&run);
     assert_eq!(tests.len(), 1, "{tests:?}");
     let (kind, source) = tests[0];
@@ -323,6 +323,14 @@ fn what_cannot_be_generated_is_said() {
 }
 
 #[test]
+fn who_waits_for_itself_is_named() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(&["generate", "types::Snare", "--time", "3s"], 0);
+    let is_told = |line: &Line| matches!(line, Line::Note { text } if text.contains("`tighten` never returned"));
+    assert!(run.lines.iter().any(is_told), "{}", run.stderr);
+}
+
+#[test]
 fn methods_that_no_test_survives_are_left_out() {
     let fixture = Fixture::special("types");
     let arguments = [
@@ -400,7 +408,7 @@ fn what_only_shows_in_large_objects_is_found() {
 #[test]
 fn futures_of_private_types_are_driven() {
     let fixture = Fixture::special("types");
-    let run = fixture.check(&["generate", "types::rare::Bell", "--time", "20s"], 100);
+    let run = fixture.check(&["generate", "types::rare::Bell", "--time", "60s"], 100);
     let tests = generated(&run);
     assert_eq!(tests.len(), 1, "{tests:?}");
     let (kind, source) = tests[0];

@@ -22,9 +22,6 @@ use crate::program::{Program, Weakness};
 use crate::sequential::{Orders, all_orders};
 use crate::test_case::TestCase;
 
-/// Most calls of one method in a row that are each named.
-const NAMED: usize = 5;
-
 /// Runs of orders per test.
 const RUNS: usize = 2_000;
 /// Steps of one search.
@@ -126,10 +123,10 @@ impl Judge<'_> {
         };
         let failure = Failure {
             kind,
-            text: format!("{} in {}", finding.kind.word(), self.calls(test)),
+            text: format!("{} in {}", finding.kind.word(), self.program.calls(test)),
             key: format!("{} {sites:?}", finding.kind.word()),
             execution,
-            is_certain: orders_run.are_all || finding.kind == Kind::DataRace,
+            is_certain: orders_run.are_all || is_always_wrong(finding.kind),
         };
         judgement.add(Some(failure), execution);
     }
@@ -264,7 +261,7 @@ impl Judge<'_> {
         }
         let text = format!(
             "no order of the calls explains what {} returned",
-            self.calls(test)
+            self.program.calls(test)
         );
         let is_bulk = history.concurrent().any(|step| {
             let call = test.call(step.call);
@@ -384,23 +381,14 @@ impl Judge<'_> {
             are_all: are_all && orders.left > 0,
         }
     }
+}
 
-    /// The calls of a test, for people.
-    pub fn calls(&self, test: &TestCase) -> String {
-        let threads = test.threads.iter().map(|calls| {
-            let runs = calls.chunk_by(|one, next| one.operation == next.operation);
-            let names = runs.map(|run| {
-                let name = self.program.name(run[0].operation);
-                match run.len() {
-                    count @ ..=NAMED => vec![name; count].join(", "),
-                    count => format!("{name} ({count} times)"),
-                }
-            });
-            names.collect::<Vec<_>>().join(", ")
-        });
-        let threads: Vec<_> = threads.collect();
-        threads.join(" ∥ ")
-    }
+/// Whether it is wrong no matter what calls come to one after the other.
+const fn is_always_wrong(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::DataRace | Kind::UseAfterFree | Kind::DoubleFree | Kind::OutOfBounds
+    )
 }
 
 /// What came of running orders.

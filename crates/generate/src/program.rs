@@ -13,6 +13,8 @@ use crate::pairs::Pair;
 use crate::results::Class;
 use crate::test_case::{Call, TestCase};
 
+/// Most calls of one method in a row that are each named.
+const NAMED: usize = 5;
 /// Methods that look at the whole object: what they see need not have been there at any one time.
 const OBSERVERS: &[&str] = &[
     "len",
@@ -319,13 +321,16 @@ impl Program {
         threads.map(|calls| calls.iter().map(of).sum()).collect()
     }
 
-    /// Whether threads of a test make a call that was seen not to return.
+    /// Whether a call of an operation was seen not to return.
+    pub fn waits(&self, operation: u16) -> bool {
+        let method = self.methods.get(&operation);
+        method.is_some_and(|method| method.calibration.blocks)
+    }
+
+    /// Whether threads of a test make such a call.
     pub fn may_block(&self, test: &TestCase) -> bool {
         let mut called = test.threads.iter().flatten();
-        called.any(|call| {
-            let method = self.methods.get(&call.operation);
-            method.is_some_and(|method| method.calibration.blocks)
-        })
+        called.any(|call| self.waits(call.operation))
     }
 
     /// The name of an operation.
@@ -333,6 +338,23 @@ impl Program {
         self.methods
             .get(&operation)
             .map_or("?", |method| &method.name)
+    }
+
+    /// The calls of a test, for people.
+    pub fn calls(&self, test: &TestCase) -> String {
+        let threads = test.threads.iter().map(|calls| {
+            let runs = calls.chunk_by(|one, next| one.operation == next.operation);
+            let names = runs.map(|run| {
+                let name = self.name(run[0].operation);
+                match run.len() {
+                    count @ ..=NAMED => vec![name; count].join(", "),
+                    count => format!("{name} ({count} times)"),
+                }
+            });
+            names.collect::<Vec<_>>().join(", ")
+        });
+        let threads: Vec<_> = threads.collect();
+        threads.join(" ∥ ")
     }
 
     /// How far an operation's results bind it.

@@ -82,8 +82,19 @@ pub struct Report {
     pub over_time: Vec<(f64, usize)>,
     /// What only weak methods show, each sentence once.
     pub notes: BTreeSet<String>,
+    /// Calls of methods that were seen not to return when nobody else does anything.
+    pub waits: BTreeMap<u16, Waits>,
     /// Where the time went.
     pub spent: Spent,
+}
+
+/// Calls of a method that may wait.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waits {
+    /// All of them.
+    pub begun: u64,
+    /// Those that returned.
+    pub ended: u64,
 }
 
 /// Where the time of a search went.
@@ -380,8 +391,18 @@ fn count(
     // be selected again.
     let most = if test.is_large() { 1 } else { u32::MAX };
     for execution in &outcome.marks {
-        for (pair, count) in covered(&History::of(test, execution).trace(test, &program.callees)) {
+        let history = History::of(test, execution);
+        for (pair, count) in covered(&history.trace(test, &program.callees)) {
             *total.entry(pair).or_insert(0) += count.min(most);
+        }
+        for step in history.concurrent().filter(|step| !step.is_second) {
+            let operation = test.call(step.call).map(|call| call.operation);
+            let operation = operation.filter(|number| program.waits(*number));
+            if let Some(number) = operation {
+                let waits = report.waits.entry(number).or_default();
+                waits.begun += 1;
+                waits.ended += u64::from(step.ended.is_some());
+            }
         }
     }
     report.coverage.add(&total, outcome.marks.len() as u64);

@@ -39,6 +39,8 @@ use crate::session::Session;
 const ROUNDS: usize = 20;
 /// Rounds in which crates are described that others turn out to be made of.
 const DESCRIPTIONS: usize = 3;
+/// Calls that never returned are worth a note from this number on.
+const MANY_WAITS: u64 = 20;
 /// Time for making tests smaller when the time is over.
 const LAST: Duration = Duration::from_secs(60);
 
@@ -401,11 +403,21 @@ fn write(
     }))
 }
 
-/// Shows what was covered, and what only weak methods show.
+/// Shows what was covered, what only weak methods show, and which methods never returned.
 fn conclude(session: &mut Session, program: &Program, report: &Report) {
     session
         .console
         .show(&Event::Coverage(Box::new(coverage(program, report))));
+    for (number, waits) in &report.waits {
+        if waits.ended == 0 && waits.begun >= MANY_WAITS {
+            session.console.note(format!(
+                "`{}` never returned, in {} calls, whatever else was called: it waits for itself, or for \
+                 something that no method does",
+                program.name(*number),
+                waits.begun
+            ));
+        }
+    }
     for note in &report.notes {
         let text = format!("{note}, but only methods show it that may do so");
         session.console.campaign_event(campaign::Event::Note(Note {

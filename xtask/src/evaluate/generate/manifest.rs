@@ -49,10 +49,10 @@ impl Published {
         self.package.as_deref().unwrap_or(&self.name)
     }
 
-    /// Versions that are looked at, if there is anything to find.
+    /// Versions that are looked at: that with the bug if there is anything to find.
     pub fn versions(&self) -> impl Iterator<Item = &str> {
-        let all = self.buggy.as_deref().into_iter().chain([&*self.clean]);
-        all.filter(|_| self.unreached.is_empty())
+        let buggy = self.buggy.as_deref().filter(|_| self.unreached.is_empty());
+        buggy.into_iter().chain([&*self.clean])
     }
 }
 

@@ -90,8 +90,8 @@ fn look(
     let package = format!("{}@{version}", one.package());
     let mut options = vec!["--crate", &package];
     options.extend(one.features.iter().flat_map(|name| ["--features", name]));
-    // The search does not end with what is known.
-    if version == one.clean && !one.explained.is_empty() {
+    // The search does not end with what is known of the version without the bug, and so of both.
+    if !one.explained.is_empty() {
         options.extend(["--max-findings", MOST]);
     }
     run::report(tool, directory, &one.subject, seconds, &options)
