@@ -270,8 +270,12 @@ impl Judge<'_> {
         // Whoever reads an old value, or does the work of others at some time, need not have promised
         // anything else.
         let is_unbound = self.memory == Memory::Weak || self.program.defers_work();
-        let weak = self.observation(test, history, Strictness::Weak);
-        if is_bulk || is_unbound || explain(&weak, orders, STEPS) != Explained::No {
+        let mut explains = |how: Strictness| {
+            let observation = self.observation(test, history, how);
+            explain(&observation, orders, STEPS) != Explained::No
+        };
+        let is_explained = explains(Strictness::Weak) || explains(Strictness::Written);
+        if is_bulk || is_unbound || is_explained {
             notes.push(text);
             return None;
         }
@@ -295,11 +299,13 @@ impl Judge<'_> {
     fn observation(&self, test: &TestCase, history: &History, how: Strictness) -> Observation {
         let freedom = |call: usize| {
             let operation = test.call(call).map_or(u16::MAX, |call| call.operation);
+            let is_unwritten = self.program.is_unwritten(operation);
             match (self.program.weakness(operation), how) {
                 (Weakness::Random, _) => Freedom::Any,
+                (_, Strictness::Written) if is_unwritten => Freedom::Any,
                 (Weakness::None, _) | (_, Strictness::Strict) => Freedom::Strict,
-                (Weakness::Observer | Weakness::Bulk, Strictness::Weak) => Freedom::Any,
-                (Weakness::MayFail, Strictness::Weak) => Freedom::Optional,
+                (Weakness::Observer | Weakness::Bulk, _) => Freedom::Any,
+                (Weakness::MayFail, _) => Freedom::Optional,
             }
         };
         let threads = history.threads.iter().enumerate().map(|(thread, steps)| {
@@ -312,7 +318,7 @@ impl Judge<'_> {
                     started,
                     ended,
                     result: step.result.clone(),
-                    freedom: match is_refused && how == Strictness::Weak {
+                    freedom: match is_refused && how != Strictness::Strict {
                         true => Freedom::Optional,
                         false => freedom(step.call),
                     },
@@ -321,10 +327,15 @@ impl Judge<'_> {
             observed.collect()
         });
         let after = history.after.iter().map(|step| {
-            (
-                step.result.clone(),
-                freedom(step.call) == Freedom::Strict || how == Strictness::Weak,
-            )
+            let binds = match how {
+                Strictness::Strict => freedom(step.call) == Freedom::Strict,
+                Strictness::Weak => true,
+                Strictness::Written => {
+                    let call = test.call(step.call);
+                    call.is_none_or(|call| self.program.is_written_after(call.operation))
+                }
+            };
+            (step.result.clone(), binds)
         });
         Observation {
             threads: threads.collect(),
@@ -402,8 +413,12 @@ struct OrdersRun {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Strictness {
+    /// All results bind.
     Strict,
+    /// Those of weak methods do not, unless they come when all threads have ended.
     Weak,
+    /// Nor do those that a written test does not compare.
+    Written,
 }
 
 impl Judgement {

@@ -111,6 +111,10 @@ pub struct Method {
     pub takes_other: bool,
     /// Whether what it returns may be held, and used later.
     pub may_hold: bool,
+    /// Whether what it returns is nothing that a test compares when it is written down.
+    pub is_unwritten: bool,
+    /// Whether it returns a future.
+    pub is_future: bool,
     /// Whether panics are a part of what it promises.
     pub may_panic: bool,
     /// The type of which it gives values to later calls.
@@ -155,6 +159,9 @@ impl Method {
             has_arguments: operation.has_arguments(),
             takes_other: operation.takes_other(),
             may_hold: operation.steps.len() > 1 || operation.class.is_held(),
+            is_unwritten: operation.steps.len() > 1
+                || !matches!(operation.class, Class::Plain | Class::Unit),
+            is_future: operation.is_future,
             may_panic: operation.may_panic,
             gives: operation.gives.as_ref().map(|gives| gives.fed),
             takes: takes.map(|(fed, ..)| fed).collect(),
@@ -309,6 +316,22 @@ impl Program {
             false => 0,
         });
         few.min().unwrap_or(4)
+    }
+
+    /// Whether what an operation returns is nothing that a test compares when it is written down.
+    pub fn is_unwritten(&self, operation: u16) -> bool {
+        let method = self.methods.get(&operation);
+        method.is_some_and(|method| method.is_unwritten)
+    }
+
+    /// Whether a written test compares it when all threads have ended.
+    pub fn is_written_after(&self, operation: u16) -> bool {
+        let is_future = self
+            .methods
+            .get(&operation)
+            .is_some_and(|one| one.is_future);
+        let binds = is_future || self.weakness(operation) == Weakness::None;
+        binds && !self.is_unwritten(operation)
     }
 
     /// The most steps that each thread of a test can make.
