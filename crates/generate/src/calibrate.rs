@@ -18,6 +18,8 @@ use crate::test_case::TestCase;
 const STATES: u64 = 4;
 /// Most calls that make such a state.
 const PREFIX: u64 = 3;
+/// How often it is called in the same state.
+const TIMES: usize = 4;
 
 /// A method that cannot be part of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +52,7 @@ pub fn calibrate(
             if why.is_some() {
                 break;
             }
+            calibration.is_random |= is_random_in_others(program, &test, runner)?;
             // What there is only one of is called by one thread only.
             let is_only = program.methods[&number].holding == Holding::Owned;
             if !calibration.blocks && !calibration.is_random && !is_only {
@@ -104,6 +107,26 @@ fn in_some_state(program: &Program, number: u16, state: u64, rng: &mut Rng) -> T
     }
 }
 
+/// Whether results are random in objects that other constructors make. Nothing else is said about these.
+fn is_random_in_others(
+    program: &Program,
+    test: &TestCase,
+    runner: &mut dyn Runner,
+) -> Result<bool, RunnerError> {
+    for constructor in program.constructors.iter().skip(1) {
+        let other = TestCase {
+            constructor: *constructor,
+            ..test.clone()
+        };
+        let mut calibration = Calibration::default();
+        let why = look(&other, runner, &mut calibration)?;
+        if why.is_none() && calibration.is_random {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Whether it makes a difference that two calls are made by two threads, one after the other: keys
 /// may have the thread's number in them, for example. Orders are made by one thread, and say
 /// nothing about such results then.
@@ -142,12 +165,12 @@ fn look(
     runner: &mut dyn Runner,
     calibration: &mut Calibration,
 ) -> Result<Option<&'static str>, RunnerError> {
-    // Twice in one process, so that addresses and random numbers differ.
-    let order = vec![0, 0];
+    // In one process, so that addresses and random numbers differ.
+    let orders = vec![vec![0, 0]; TIMES];
     let outcome = runner.run(&PlanRequest {
         strategy: "serial".to_owned(),
         oracles: 0,
-        input: test.encode(&[order.clone(), order]),
+        input: test.encode(&orders),
         marks: true,
         ..PlanRequest::default()
     })?;
@@ -177,7 +200,7 @@ fn look(
         .flatten()
         .flatten()
         .any(|result| is_panic(result));
-    if all.len() == 2 && all[0] != all[1] {
+    if all.len() == TIMES && all.windows(2).any(|two| two[0] != two[1]) {
         calibration.is_random = true;
         calibration.depends_on_thread = false;
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use raddle_abi::finding::Kind;
-use raddle_trace::runner::Runner;
+use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
 
 use crate::calls::{Compared, Place};
 use crate::discovery::Discovery;
@@ -15,11 +15,14 @@ use crate::history::{History, Step};
 use crate::judge::Failure;
 use crate::literal::{Bytes, Shown};
 use crate::model::last;
+use crate::order;
 use crate::program::Program;
 use crate::remembered::Memory;
 use crate::sequential::{Orders, all_orders};
 use crate::test_case::{Call, TestCase};
 
+/// Orders that are repeated, and how often.
+const REPEATED: (usize, usize) = (4, 8);
 /// Orders that are run to say which results are right.
 const ORDERS: usize = 2_000;
 /// Results that a test says are right.
@@ -55,6 +58,46 @@ impl Printer<'_> {
         let right: BTreeSet<Results> = whole.map(|history| self.results(test, history)).collect();
         let is_said = !right.is_empty() && right.len() <= RIGHT && runs.error.is_none();
         is_said.then_some(right)
+    }
+
+    /// Whether orders give the same results each time, as far as a few of them show. What is random only now and
+    /// then, like the place of a key in a table of few places, may have been taken for the same before.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be run.
+    pub fn is_repeatable(
+        &self,
+        test: &TestCase,
+        runner: &mut dyn Runner,
+    ) -> Result<bool, RunnerError> {
+        let steps = self.program.most_steps(test);
+        let one_after_the_other = || {
+            let threads = steps.iter().enumerate();
+            let turns = threads.flat_map(|(thread, count)| vec![order::next(thread); *count]);
+            vec![turns.collect()]
+        };
+        let orders: Vec<Vec<u8>> = all_orders(&steps, ORDERS).unwrap_or_else(one_after_the_other);
+        let apart = orders.len().div_ceil(REPEATED.0);
+        for order in orders.into_iter().step_by(apart) {
+            let outcome = runner.run(&PlanRequest {
+                strategy: "serial".to_owned(),
+                oracles: 0,
+                input: test.encode(&vec![order; REPEATED.1]),
+                marks: true,
+                ..PlanRequest::default()
+            })?;
+            let Some(execution) = outcome.marks.first() else {
+                continue;
+            };
+            let histories = History::read(test, execution);
+            let whole = histories.values().filter(|history| history.is_whole);
+            let results: BTreeSet<_> = whole.map(|history| self.results(test, history)).collect();
+            if results.len() > 1 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The results of a run that are compared.

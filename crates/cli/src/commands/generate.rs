@@ -366,7 +366,7 @@ fn generate(
 }
 
 /// Makes the test of a violation as small as it gets, and writes it down; nothing if there are too
-/// many orders of its calls to say that it is one.
+/// many orders of its calls to say that it is one, or if they do not give the same each time.
 fn write(
     printer: &Printer<'_>,
     settings: &Settings,
@@ -375,6 +375,11 @@ fn write(
 ) -> Result<Option<GeneratedTest>, RunnerError> {
     let shrunk = shrink_violation(printer.program, settings, violation, runner)?;
     if !shrunk.failure.is_certain {
+        return Ok(None);
+    }
+    let is_random =
+        is_about_results(shrunk.failure.kind) && !printer.is_repeatable(&shrunk.test, runner)?;
+    if is_random {
         return Ok(None);
     }
     let right = match is_about_results(shrunk.failure.kind) {

@@ -33,7 +33,17 @@ pub(super) fn confirm(
     let file = scratch.write_tests(&source(&unique))?;
     session.flags.bin.clear();
     session.flags.test = vec![scratch::TESTS.to_owned()];
-    let targets = session.build(&[])?;
+    let targets = match session.build(&[]) {
+        Ok(targets) => targets,
+        Err(failure) if failure.exit == Exit::ProgramBroken => {
+            session.console.note(format!(
+                "the test that was written ({}) does not compile, so that what it is about is not reported",
+                file.display()
+            ));
+            return Ok(Exit::Clean);
+        }
+        Err(failure) => return Err(failure),
+    };
     let results = scratch.results();
     let results = results.unwrap_or_else(|| session.metadata.results());
     let options = Options {
