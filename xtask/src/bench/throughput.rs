@@ -18,7 +18,7 @@ const THREADS: [u32; 3] = [2, 3, 8];
 pub fn run(report: &mut Report, tool: &Path, executions: u64, rounds: usize) -> Result<()> {
     let peer = super::peer("shuttle", "rewritten")?;
     // A machine is fast and slow by turns: many short measurements see all of it.
-    let (executions, rounds) = (executions / 2, rounds * 2 + 1);
+    let (executions, rounds) = (executions / 5, rounds * 10 + 1);
     report.line(&format!(
         "## Throughput\n\n\
          Each thread locks, adds, unlocks and adds atomically, ten times: plain std under Raddle, rewritten under\n\

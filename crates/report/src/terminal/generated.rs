@@ -14,14 +14,24 @@ const LISTED: usize = 12;
 /// One line of `--list`.
 pub(super) fn operation(operation: &Operation, styles: &Styles) -> String {
     match &operation.refused {
-        None => format!(
-            "{} (returns a {})\n",
-            operation.signature, operation.returns
-        ),
+        None => {
+            let returned = returned(operation.returns);
+            format!("{} (returns {returned})\n", operation.signature)
+        }
         Some(why) => {
             let word = styles.warn.apply_to("not called");
             format!("{word} {}: {why}\n", operation.signature)
         }
+    }
+}
+
+/// What an operation returns, as part of a sentence.
+fn returned(word: &str) -> String {
+    match word {
+        "nothing" => word.to_owned(),
+        "opaque" => "something opaque".to_owned(),
+        _ if word.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {word}"),
+        _ => format!("a {word}"),
     }
 }
 
@@ -143,4 +153,15 @@ fn missing(coverage: &PairCoverage) -> String {
         let _ = writeln!(text, "  and {} more", missing.len() - LISTED);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::returned;
+
+    #[test]
+    fn what_is_returned_is_part_of_a_sentence() {
+        let words = ["nothing", "value", "iterator", "opaque"].map(returned);
+        assert_eq!(words, ["nothing", "a value", "an iterator", "something opaque"]);
+    }
 }
