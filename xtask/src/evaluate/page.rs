@@ -19,7 +19,7 @@ sees the bug of each program in `subjects/c` and each test in `subjects/rust`. T
 descriptions of benchmarks, with the same numbers of threads. Each has a correct twin, in which nothing may be found.
 
 A number is the mean over 20 searches with seeds of their own (one for `exhaustive`, which draws nothing) and its 95 %
-interval, by bootstrap. A search is given up after 10,000 schedules, some with very many threads after 2,000:
+interval, by bootstrap. A search is given up after 10,000 schedules:
 `≥ 4200 (15/20)` is a mean in which 5 searches without success count with these, and `never (10000)` had no success at
 all. The three serial executions before each search are not counted; they show none of these bugs.
 
