@@ -21,6 +21,9 @@ const INSTRUMENTATION: &[&str] = &[
     "instrument/src",
 ];
 
+/// How the runtime is compiled.
+const COMPILATION: &str = "cli/src/embedded.rs";
+
 fn main() {
     // Asked for when it runs: clones that share a target directory share this executable.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
@@ -34,6 +37,9 @@ fn main() {
             let path = fs::canonicalize(&path).expect("a listed file exists");
             entries.push_str(&format!("    ({name:?}, include_str!({path:?})),\n"));
         }
+    }
+    for (name, path) in sources(&crates, COMPILATION) {
+        add(&mut hash, &name, &path);
     }
     assert!(!entries.is_empty(), "there are no sources in {crates:?}");
     let mut objects = Fnv::new();

@@ -49,7 +49,9 @@ const STEPS: &[Step] = &[
     Step {
         crate_name: "raddle_runtime",
         source: "runtime/src/lib.rs",
-        flags: &["--crate-type=cdylib", "--cfg=raddle_cdylib"],
+        // Without libc at hand its functions would be bound to their oldest versions, of which
+        // `memcpy` is a slow one, and `pthread_cond_init` is about conditions of another layout.
+        flags: &["--crate-type=cdylib", "--cfg=raddle_cdylib", "-Clink-arg=-lc"],
         output: RUNTIME_LIBRARY,
     },
 ];
