@@ -51,7 +51,11 @@ const STEPS: &[Step] = &[
         source: "runtime/src/lib.rs",
         // Without libc at hand its functions would be bound to their oldest versions, of which
         // `memcpy` is a slow one, and `pthread_cond_init` is about conditions of another layout.
-        flags: &["--crate-type=cdylib", "--cfg=raddle_cdylib", "-Clink-arg=-lc"],
+        flags: &[
+            "--crate-type=cdylib",
+            "--cfg=raddle_cdylib",
+            "-Clink-arg=-lc",
+        ],
         output: RUNTIME_LIBRARY,
     },
 ];

@@ -162,6 +162,9 @@ mod tests {
     #[test]
     fn what_is_returned_is_part_of_a_sentence() {
         let words = ["nothing", "value", "iterator", "opaque"].map(returned);
-        assert_eq!(words, ["nothing", "a value", "an iterator", "something opaque"]);
+        assert_eq!(
+            words,
+            ["nothing", "a value", "an iterator", "something opaque"]
+        );
     }
 }
