@@ -101,7 +101,6 @@ struct Figures {
     /// Seconds that the run was given.
     time: u64,
     selection: Vec<String>,
-    remark: String,
     summary: SummaryMessage,
     findings: Vec<String>,
     reasons: Vec<String>,
@@ -159,7 +158,7 @@ fn save(name: &str, figures: &Figures) -> Result<()> {
         let path = results().join(format!("{}.json", subject.name));
         if path.is_file() {
             let kept = serde_json::from_str(&fs::read_to_string(path)?)?;
-            rows.push((subject.name, kept));
+            rows.push((subject, kept));
         }
     }
     fs::write(repository::root().join("book/src/suites.md"), page(&rows))?;
@@ -235,7 +234,6 @@ fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
         limit: budget.executions,
         time: seconds,
         selection: subject.selection.clone(),
-        remark: subject.remark.clone(),
         summary: summary.context("the tool wrote no summary")?,
         findings,
         reasons,
@@ -346,19 +344,18 @@ table stands why tests were not testable or not run.
 |---|---|---|---|---|---|---|---|---|
 ";
 
-fn page(rows: &[(String, Figures)]) -> String {
+fn page(rows: &[(Subject, Figures)]) -> String {
     let mut text = INTRODUCTION.to_owned();
-    for (name, figures) in rows {
-        text.push_str(&row(name, figures));
+    for (subject, figures) in rows {
+        text.push_str(&row(&subject.name, figures));
         text.push('\n');
     }
-    for (name, figures) in rows {
+    for (Subject { name, remark, .. }, figures) in rows {
         let Figures {
             version,
             limit,
             time,
             selection,
-            remark,
             ..
         } = figures;
         // Writing to a String cannot fail.
