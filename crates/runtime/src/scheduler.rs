@@ -149,10 +149,9 @@ fn mix(hash: u64, value: u64) -> u64 {
 fn count_point() {
     let world = world();
     let execution = &mut world.execution;
-    let point = execution.point + 1;
-    execution.point = point;
-    shared().heartbeat(point);
-    if point >= execution.check_at {
+    execution.point += 1;
+    shared().heartbeat(execution.point);
+    if execution.point >= execution.check_at {
         livelock::check();
     }
     if delivery::has_come() && live() {

@@ -10,36 +10,25 @@ pub const fn mix(seed: u64) -> u64 {
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub struct Rng {
-    state: u64,
-    /// The next number. It is worked out before anybody asks for it: whoever does is about to branch
-    /// on it, and the processor cannot foresee where to, so that every step until then is waited for.
-    next: u64,
-}
+pub struct Rng(u64);
 
 impl Rng {
     /// The stream of this seed. Neighbouring seeds give unrelated streams.
     pub const fn new(seed: u64) -> Self {
         let state = mix(seed);
-        let state = if state == 0 {
+        Self(if state == 0 {
             0x9e37_79b9_7f4a_7c15
         } else {
             state
-        };
-        let mut rng = Self { state, next: 0 };
-        rng.next();
-        rng
+        })
     }
 
     /// The next number.
-    #[inline]
     pub const fn next(&mut self) -> u64 {
-        let next = self.next;
-        self.state ^= self.state >> 12;
-        self.state ^= self.state << 25;
-        self.state ^= self.state >> 27;
-        self.next = self.state.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        next
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
     /// A number below `bound`, or 0 if `bound` is 0. Uses the upper bits by multiplication, so
