@@ -45,6 +45,26 @@ fn what_is_wrong_with_a_type_is_found_from_its_name() {
     }
 }
 
+#[test]
+fn runs_at_the_same_time_do_not_mix_their_types() {
+    let fixture = Fixture::special("types");
+    let kinds = std::thread::scope(|scope| {
+        let runs = ["Basket", "Counter", "Pair"].map(|name| {
+            let fixture = &fixture;
+            let subject = format!("types::{name}");
+            scope.spawn(move || fixture.check(&["generate", &subject, "--time", "60s"], 100))
+        });
+        runs.map(|run| {
+            let run = run.join().unwrap();
+            generated(&run)
+                .iter()
+                .map(|(kind, _)| *kind)
+                .collect::<String>()
+        })
+    });
+    assert_eq!(kinds, ["panic", "linearizability", "deadlock"]);
+}
+
 /// Where the test and its schedule are.
 fn places(run: &Run) -> Vec<&str> {
     let places = run.lines.iter().flat_map(|line| match line {

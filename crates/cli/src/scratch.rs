@@ -1,6 +1,7 @@
 //! A project of our own, beside the user's: its one program runs generated tests.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -84,13 +85,13 @@ impl Dependency {
 
 /// The project.
 pub(crate) struct Scratch {
-    directory: PathBuf,
+    directory: Occupied,
     results: Option<PathBuf>,
     harness: Option<PathBuf>,
 }
 
 impl Scratch {
-    /// Writes the project, with the versions of `lock` where it names them, and with the user's harness file as
+    /// Writes the project, here or beside if another run works here, with the versions of `lock` where it names them, and with the user's harness file as
     /// its library. What was built in it before stays.
     pub(crate) fn create(
         directory: PathBuf,
@@ -102,6 +103,9 @@ impl Scratch {
             let file = file.display().to_string();
             format!("[lib]\nname = {CRATE:?}\npath = {file:?}\n\n")
         });
+        let directory = Occupied::first_free(&directory)
+            .with_context(|| format!("cannot write to {}", directory.display()))
+            .or_exit(Exit::Unsupported)?;
         let scratch = Self {
             directory,
             results: None,
@@ -117,7 +121,7 @@ impl Scratch {
              edition = \"2024\"\npublish = false\n\n{library}[workspace]\n\n[lints.rust]\nwarnings = \"allow\"\n\n[dependencies]\n{lines}"
         );
         scratch.write("Cargo.toml", &manifest)?;
-        if !scratch.directory.join("src/main.rs").exists() {
+        if !scratch.directory.path.join("src/main.rs").exists() {
             scratch.write("src/main.rs", EMPTY)?;
         }
         scratch.lock(|| fs::read_to_string(lock?).ok())?;
@@ -126,7 +130,7 @@ impl Scratch {
 
     /// Writes a lock file, unless there is one.
     pub(crate) fn lock(&self, lock: impl FnOnce() -> Option<String>) -> Result<(), Failure> {
-        match self.directory.join("Cargo.lock").exists() {
+        match self.directory.path.join("Cargo.lock").exists() {
             true => Ok(()),
             false => lock().map_or(Ok(()), |text| self.write("Cargo.lock", &text)),
         }
@@ -152,12 +156,12 @@ impl Scratch {
 
     /// Its Cargo.toml.
     pub(crate) fn manifest(&self) -> PathBuf {
-        self.directory.join("Cargo.toml")
+        self.directory.path.join("Cargo.toml")
     }
 
     /// Where it is built.
     pub(crate) fn target(&self) -> PathBuf {
-        self.directory.join("target")
+        self.directory.path.join("target")
     }
 
     /// Writes its program. What has not changed is not touched, so that it is not built again.
@@ -169,18 +173,63 @@ impl Scratch {
     pub(crate) fn write_tests(&self, source: &str) -> Result<PathBuf, Failure> {
         let name = format!("tests/{TESTS}.rs");
         self.write(&name, source)?;
-        Ok(self.directory.join(name))
+        Ok(self.directory.path.join(name))
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let path = self.directory.join(name);
+        let path = self.directory.path.join(name);
         if fs::read_to_string(&path).is_ok_and(|present| present == text) {
             return Ok(());
         }
-        let parent = path.parent().unwrap_or(&self.directory);
+        let parent = path.parent().unwrap_or(&self.directory.path);
         fs::create_dir_all(parent)
             .and_then(|()| fs::write(&path, text))
             .with_context(|| format!("cannot write {}", path.display()))
             .or_exit(Exit::Unsupported)
+    }
+}
+
+/// A directory that no other run works in as long as this lives: each writes a program of its own, and starts it
+/// again and again.
+struct Occupied {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Occupied {
+    /// The directory itself, or else the first of those with a number behind.
+    fn first_free(directory: &Path) -> io::Result<Self> {
+        let mut path = directory.to_owned();
+        for number in 2_u32.. {
+            fs::create_dir_all(&path)?;
+            let lock = File::create(path.join(".lock"))?;
+            match lock.try_lock() {
+                Err(TryLockError::WouldBlock) => {}
+                // There are file systems without locks.
+                Ok(()) | Err(TryLockError::Error(_)) => return Ok(Self { path, _lock: lock }),
+            }
+            path = directory.to_owned();
+            // No version ends like this.
+            path.as_mut_os_string().push(format!(".{number}"));
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Occupied;
+
+    #[test]
+    fn runs_at_the_same_time_have_directories_of_their_own() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path().join("spin-0.9.2");
+        let [first, second, third] = [(); 3].map(|()| Occupied::first_free(&directory).unwrap());
+        assert_eq!(first.path, directory);
+        assert_eq!(second.path, parent.path().join("spin-0.9.2.2"));
+        assert_eq!(third.path, parent.path().join("spin-0.9.2.3"));
+        drop(second);
+        let next = Occupied::first_free(&directory).unwrap();
+        assert_eq!(next.path, parent.path().join("spin-0.9.2.2"));
     }
 }
