@@ -65,6 +65,18 @@ fn runs_at_the_same_time_do_not_mix_their_types() {
     assert_eq!(kinds, ["panic", "linearizability", "deadlock"]);
 }
 
+#[test]
+fn closures_that_may_fail_say_what_they_return() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(&["generate", "types::Late", "--time", "60s"], 100);
+    let tests = generated(&run);
+    assert_eq!(tests.len(), 1, "{tests:?}");
+    let (kind, source) = tests[0];
+    assert_eq!(kind, "panic", "{source}");
+    assert!(source.contains("move || -> Result<u32, "), "{source}");
+    assert_eq!(run.findings().len(), 1, "{run:#?}");
+}
+
 /// Where the test and its schedule are.
 fn places(run: &Run) -> Vec<&str> {
     let places = run.lines.iter().flat_map(|line| match line {
@@ -274,6 +286,9 @@ fn what_needs_no_threads_is_said_to_need_none() {
     assert_eq!(kind, "sequential", "{source}");
     assert!(source.contains("shelf.last()"), "{source}");
     assert!(!source.contains("thread"), "{source}");
+    // What is left says that it panics, one of the methods where its trait is declared.
+    let rest = ["generate", "types::Shelf", "--skip", "last", "--time", "3s"];
+    assert!(generated(&fixture.check(&rest, 0)).is_empty());
 }
 
 #[test]

@@ -408,10 +408,18 @@ impl<'a> Maker<'a> {
             }
             one => self.library.written(one).unwrap_or_default(),
         });
+        // `Ok(1)` alone does not say what an error would be.
+        let is_open =
+            matches!(output, Type::Path(path, types) if is_std(path) && !types.is_empty());
+        let returns = match is_open && matches!(result, Returned::Value(_)) {
+            true => self.library.written(output),
+            false => None,
+        };
         Ok(Recipe::Closure(Box::new(Closure {
             parameters: parameters.collect(),
             writes,
             result,
+            returns: returns.unwrap_or_default(),
         })))
     }
 }

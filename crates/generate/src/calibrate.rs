@@ -6,6 +6,7 @@ use raddle_schedule::rng::Rng;
 use raddle_trace::runner::{Death, PlanRequest, Runner, RunnerError};
 
 use crate::compose::Composer;
+use crate::deferral;
 use crate::effects;
 use crate::history::{History, Step, is_panic};
 use crate::holding::Holding;
@@ -77,6 +78,7 @@ pub fn calibrate(
     }
     effects::find(program, runner, &mut rng)?;
     meetings::find(program, runner, &mut rng)?;
+    deferral::find(program, runner, &mut rng)?;
     Ok(excluded)
 }
 

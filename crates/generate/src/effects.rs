@@ -28,7 +28,7 @@ const PREFIX: u64 = 6;
 /// How often methods are looked at in states that matter to them, and of how many calls these are.
 const CLOSER: (usize, u64) = (2, 4);
 /// Methods that look at the same time: an order has names for 16 threads, and one is needed.
-const LOOKING: usize = 15;
+pub(crate) const LOOKING: usize = 15;
 
 /// What a method shows in some state.
 type Shown = Option<Vec<Option<String>>>;
@@ -43,8 +43,6 @@ pub fn find(
     runner: &mut dyn Runner,
     rng: &mut Rng,
 ) -> Result<(), RunnerError> {
-    // What a thread drops is no longer there to look at, and others have theirs.
-    let is_quiet = |method: &Method| method.is_quiet() && !method.access.is_loose();
     let quiet = program.numbers(is_quiet);
     let changing = program.numbers(|method| is_quiet(method) && method.changes());
     let groups = quiet.len().div_ceil(LOOKING);
@@ -77,6 +75,11 @@ pub fn find(
     Ok(())
 }
 
+/// Whether a method can be looked at. What a thread drops is no longer there to look at, and others have theirs.
+pub(crate) fn is_quiet(method: &Method) -> bool {
+    method.is_quiet() && !method.access.is_loose()
+}
+
 /// Sets of methods that somebody notices, each once.
 fn noticed_together(program: &Program, quiet: &[u16]) -> BTreeSet<BTreeSet<u16>> {
     let noticed = |one: &u16| {
@@ -87,16 +90,21 @@ fn noticed_together(program: &Program, quiet: &[u16]) -> BTreeSet<BTreeSet<u16>>
     sets.filter(|set| !set.is_empty()).collect()
 }
 
-/// What was called before.
-struct State {
+/// An object, and what was called before.
+pub(crate) struct State {
+    /// The number of its constructor, and what its arguments are made of.
+    object: (u8, Vec<u8>),
     /// What many arguments are made of.
     common: Vec<u8>,
     prefix: Vec<Call>,
 }
 
 impl State {
-    fn new(program: &Program, operations: &[u16], count: u64, rng: &mut Rng) -> Self {
+    /// Of the simplest object.
+    pub(crate) fn new(program: &Program, operations: &[u16], count: u64, rng: &mut Rng) -> Self {
+        let constructor = program.constructors.first().copied().unwrap_or(0);
         let mut state = Self {
+            object: (constructor, vec![2; 4]),
             common: composer(program).object(rng).1,
             prefix: Vec::new(),
         };
@@ -106,6 +114,14 @@ impl State {
         });
         state.prefix = prefix.collect();
         state
+    }
+
+    /// The same, of any object.
+    pub(crate) fn of_any(self, program: &Program, rng: &mut Rng) -> Self {
+        Self {
+            object: composer(program).object(rng),
+            ..self
+        }
     }
 
     /// A call whose arguments are those of others in half of the cases: most methods notice what
@@ -129,7 +145,7 @@ const fn composer(program: &Program) -> Composer<'_> {
 }
 
 /// Compares what a group of methods shows in a state with what it shows after each change.
-fn compare(
+pub(crate) fn compare(
     program: &mut Program,
     state: &State,
     group: &[u16],
@@ -139,10 +155,10 @@ fn compare(
 ) -> Result<(), RunnerError> {
     let looking = group.iter().map(|one| state.call(program, *one, rng));
     let looking: Vec<Call> = looking.collect();
-    let before = look(program, &state.prefix, &[], &looking, runner)?;
+    let before = look(state, &[], &looking, runner)?;
     for number in changing {
         let changes = [state.call(program, *number, rng)];
-        let after = look(program, &state.prefix, &changes, &looking, runner)?;
+        let after = look(state, &changes, &looking, runner)?;
         let shown = group.iter().zip(before.iter().zip(&after));
         let shown = shown
             .filter(|(_, (before, after))| before != after && after.is_some())
@@ -158,17 +174,16 @@ fn compare(
 
 /// What each of the methods that look shows, each on an object of its own.
 fn look(
-    program: &Program,
-    prefix: &[Call],
+    state: &State,
     changes: &[Call],
     looking: &[Call],
     runner: &mut dyn Runner,
 ) -> Result<Vec<Shown>, RunnerError> {
     let others = looking.iter().map(|call| vec![call.clone()]);
     let test = TestCase {
-        constructor: program.constructors.first().copied().unwrap_or(0),
-        bytes: vec![2; 4],
-        prefix: prefix.to_vec(),
+        constructor: state.object.0,
+        bytes: state.object.1.clone(),
+        prefix: state.prefix.clone(),
         threads: [changes.to_vec()].into_iter().chain(others).collect(),
         after: Vec::new(),
     };
@@ -214,6 +229,9 @@ pub(crate) mod tests {
     /// sees nothing of who opened it.
     pub(crate) const METHODS: [&str; 4] = ["close", "color", "look", "open"];
 
+    /// The number of a method that only looks, after which some doors fall shut: those of the second constructor.
+    pub(crate) const GET: u16 = 60;
+
     /// Runs orders with a door.
     pub(crate) struct Door;
 
@@ -235,7 +253,7 @@ pub(crate) mod tests {
         fn run(&mut self, request: &PlanRequest) -> Result<Outcome, RunnerError> {
             let mut bytes = request.input.iter().copied();
             let mut next = || usize::from(bytes.next().unwrap_or(0));
-            let _constructor = next();
+            let falls_shut = next() == 1;
             for _ in 0..next() {
                 let _ = next();
             }
@@ -266,10 +284,15 @@ pub(crate) mod tests {
                         bytes: text.into_bytes(),
                     });
                 };
-                let name = |operation: usize| *METHODS.get(operation).unwrap_or(&"color");
+                let name = |operation: usize| match METHODS.get(operation) {
+                    Some(name) => *name,
+                    None if operation == usize::from(GET) => "get",
+                    None => "color",
+                };
                 let after = |is_open: bool, operation: usize| match name(operation) {
                     "close" => false,
                     "open" => true,
+                    "get" if falls_shut => false,
                     _ => is_open,
                 };
                 let mut is_open = prefix.iter().fold(false, |state, one| after(state, *one));
@@ -282,11 +305,11 @@ pub(crate) mod tests {
                     };
                     let id = prefix.len() + threads[..thread].iter().map(Vec::len).sum::<usize>();
                     mark(kind::CALL, id as u32, String::new());
-                    is_open = after(is_open, *operation);
                     let text = match name(*operation) {
-                        "look" => format!("{is_open}"),
+                        "get" | "look" => format!("{is_open}"),
                         _ => String::new(),
                     };
+                    is_open = after(is_open, *operation);
                     mark(kind::RETURN, id as u32, text);
                 }
                 mark(kind::RETURN, GONE, String::new());

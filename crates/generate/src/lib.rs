@@ -19,6 +19,7 @@ pub mod compose;
 mod compose_tests;
 pub mod constants;
 pub mod constructors;
+pub mod deferral;
 pub mod discovery;
 pub mod effects;
 pub mod feedback;

@@ -169,7 +169,11 @@ impl Closure {
         };
         let list = self.list(&parameters);
         body.push(result);
-        format!("move |{list}| {{ {} }}", body.join(" ").trim())
+        let returns = match self.returns.is_empty() {
+            true => String::new(),
+            false => format!("-> {} ", self.returns),
+        };
+        format!("move |{list}| {returns}{{ {} }}", body.join(" ").trim())
     }
 }
 

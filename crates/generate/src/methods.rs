@@ -192,13 +192,14 @@ pub(crate) fn functions(library: &Library, found: &Implementation) -> Vec<Functi
     }
     let mut result = found.functions.clone();
     let of_trait = library.one_trait(&of_trait.path);
-    // What a trait hides from its documentation is hidden in its implementations too.
+    // What a trait hides from its documentation is hidden in its implementations too, and what it says
+    // about panics holds for them.
     if let Some(of_trait) = &of_trait {
-        result.retain(|own| {
-            of_trait
-                .functions
-                .iter()
-                .any(|one| one.name == own.name && one.is_public)
+        result.retain_mut(|own| {
+            let mut declared = of_trait.functions.iter();
+            let declared = declared.find(|one| one.name == own.name && one.is_public);
+            own.may_panic |= declared.is_some_and(|one| one.may_panic);
+            declared.is_some()
         });
     }
     let provided = of_trait.into_iter().flat_map(|one| one.functions);

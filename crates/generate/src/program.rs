@@ -176,6 +176,11 @@ impl Method {
         self.weakness != Weakness::Observer && !self.calibration.is_pure
     }
 
+    /// Whether its name says that it does no more than look.
+    pub fn only_looks(&self) -> bool {
+        LOOKING.contains(&&*self.name)
+    }
+
     /// Whether it returns, and the same in the same state.
     pub fn is_quiet(&self) -> bool {
         let calibration = self.calibration;
@@ -294,14 +299,25 @@ impl Program {
         method.is_some_and(|method| method.shown_by.contains(&other))
     }
 
-    /// Whether whoever only looks was seen to change what others show: work that others left is done then,
-    /// like the eviction of entries, and nobody promises when. Or there is a method that does such work.
+    /// Whether nobody promises when some work is done that results depend on.
     pub fn defers_work(&self) -> bool {
+        self.deferred_work().is_some()
+    }
+
+    /// Why nobody promises when work is done, for people: whoever only looks was seen to change what others show, so
+    /// that he does what others left, like the eviction of entries; or there is a method that does such work.
+    pub fn deferred_work(&self) -> Option<String> {
         let mut methods = self.methods.values();
-        methods.any(|method| {
-            let name = &*method.name;
-            let looks = LOOKING.contains(&name) && !method.shown_by.is_empty();
-            looks || name == WORKING
+        methods.find_map(|method| {
+            let name = &method.name;
+            match method.shown_by.first() {
+                Some(shown) if method.only_looks() => Some(format!(
+                    "`{name}` was seen to change what `{}` returns",
+                    self.name(*shown)
+                )),
+                _ if name == WORKING => Some(format!("`{name}` does what others have left")),
+                _ => None,
+            }
         })
     }
 

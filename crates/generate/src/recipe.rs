@@ -90,6 +90,8 @@ pub struct Closure {
     pub writes: Vec<(usize, Recipe)>,
     /// What it returns.
     pub result: Returned,
+    /// The type of that, where a value of it may not tell.
+    pub returns: String,
 }
 
 /// What a closure returns.
@@ -389,6 +391,7 @@ mod tests {
             parameters: vec!["&mut u32".to_owned()],
             writes: vec![(0, number())],
             result: Returned::Value(Recipe::Flag),
+            returns: String::new(),
         }));
         let literal = closure.literal(&mut Bytes::new(&[2, 1]));
         assert_eq!(literal, "move |value: &mut u32| { *value = 2u32; true }");
@@ -398,6 +401,14 @@ mod tests {
             "{literal}"
         );
         assert_eq!(closure.closures().len(), 1);
+        let fallible = Recipe::Closure(Box::new(Closure {
+            parameters: Vec::new(),
+            writes: Vec::new(),
+            result: Returned::Value(Recipe::wrapped("Ok(", number(), ")")),
+            returns: "Result<u32, String>".to_owned(),
+        }));
+        let literal = fallible.literal(&mut Bytes::new(&[2]));
+        assert_eq!(literal, "move || -> Result<u32, String> { Ok(2u32) }");
         let code = closure.code(&mut Names::default());
         assert!(code.expression.contains("show!(a1)"), "{}", code.expression);
     }

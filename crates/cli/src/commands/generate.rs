@@ -331,6 +331,11 @@ fn generate(
         let sentence = "no method is left that a test could call";
         return Err(Failure::new(Exit::NothingToTest, sentence));
     }
+    if let Some(why) = program.deferred_work() {
+        session.console.note(format!(
+            "{why}: work is left to whoever comes by, so that results of calls are not judged"
+        ));
+    }
     let mut search = Search::new(&program, &settings);
     let printer = Printer {
         discovery,
