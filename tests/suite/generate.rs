@@ -310,6 +310,13 @@ fn nothing_is_found_where_nothing_is_wrong() {
 }
 
 #[test]
+fn results_that_depend_on_who_calls_are_not_judged() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(&["generate", "types::rare::Places", "--time", "5s"], 0);
+    assert!(generated(&run).is_empty());
+}
+
+#[test]
 fn methods_that_are_called_inside_of_others_count_as_long_as_they_run() {
     let fixture = Fixture::special("types");
     // One preemption at most, anywhere: others come in while something lasts long.

@@ -151,6 +151,14 @@ impl History {
         }
     }
 
+    /// Whether it came to its end, and no thread began before another one had ended.
+    pub fn is_serial(&self) -> bool {
+        let span = |steps: &Vec<Step>| Some((steps.first()?.started, steps.last()?.ended?));
+        let mut spans: Vec<_> = self.threads.iter().filter_map(span).collect();
+        spans.sort_unstable();
+        self.is_whole && spans.windows(2).all(|two| two[0].1 < two[1].0)
+    }
+
     /// All steps of threads.
     pub fn concurrent(&self) -> impl Iterator<Item = &Step> {
         self.threads.iter().flatten()

@@ -275,7 +275,7 @@ impl Judge<'_> {
             explain(&observation, orders, STEPS) != Explained::No
         };
         let is_explained = explains(Strictness::Weak) || explains(Strictness::Written);
-        if is_bulk || is_unbound || is_explained {
+        if is_bulk || is_unbound || is_explained || self.depends_on_threads(test, orders) {
             notes.push(text);
             return None;
         }
@@ -293,6 +293,18 @@ impl Judge<'_> {
             key: format!("linearizability {}", names.join(" ")),
             execution: 0,
             is_certain: true,
+        })
+    }
+
+    /// Whether it matters which thread makes which call, be it one after the other: orders are made by one thread, and
+    /// say nothing then.
+    fn depends_on_threads(&self, test: &TestCase, orders: &mut Orders<'_>) -> bool {
+        orders.by_threads().iter().any(|history| {
+            let mut explains = |how: Strictness| {
+                let observation = self.observation(test, history, how);
+                explain(&observation, orders, STEPS) != Explained::No
+            };
+            !explains(Strictness::Weak) && !explains(Strictness::Written)
         })
     }
 

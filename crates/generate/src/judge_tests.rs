@@ -305,7 +305,8 @@ fn orders_that_may_explain_an_execution_are_run_together() {
     };
     let judgement = judge_of(&program).judge(&test, &outcome, &mut lock);
     assert_eq!(judgement.failures.len(), 1);
-    assert!(lock.runs <= 4, "{} runs", lock.runs);
+    // The last one is that of the threads themselves.
+    assert!(lock.runs <= 5, "{} runs", lock.runs);
     // With old values that may be right.
     let weak = Judge {
         memory: Memory::Weak,

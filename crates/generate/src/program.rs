@@ -26,6 +26,7 @@ const OBSERVERS: &[&str] = &[
     "values",
     "range",
     "into_iter",
+    "clone",
     "fmt",
     "size_hint",
     "remaining",
@@ -173,7 +174,9 @@ impl Method {
 
     /// Whether it may change the object.
     pub fn changes(&self) -> bool {
-        self.weakness != Weakness::Observer && !self.calibration.is_pure
+        // Who copies an object looks at all of it, and may count the copies.
+        let is_copy = self.name.ends_with("clone");
+        (self.weakness != Weakness::Observer || is_copy) && !self.calibration.is_pure
     }
 
     /// Whether its name says that it does no more than look.
@@ -464,6 +467,7 @@ mod tests {
             ("push", Weakness::None),
             ("len", Weakness::Observer),
             ("Iterable::iter", Weakness::Observer),
+            ("Clone::clone", Weakness::Observer),
             ("strong_count", Weakness::Observer),
             ("total_listeners", Weakness::Observer),
             ("is_locked_exclusive", Weakness::Observer),

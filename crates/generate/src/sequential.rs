@@ -19,6 +19,9 @@ const BATCH: usize = 100;
 /// with it as the last time: a run costs much more than one order more in it.
 const GROWTH: usize = 4;
 
+/// Executions in which threads run one after the other, in turns that chance has chosen.
+const BY_THREADS: u64 = 8;
+
 /// Runs orders of one test.
 pub struct Orders<'a> {
     test: &'a TestCase,
@@ -75,6 +78,29 @@ impl<'a> Orders<'a> {
     /// What an order did, if it was run to its end.
     pub fn history(&self, order: &[u8]) -> Option<&History> {
         self.whole.get(order)
+    }
+
+    /// What the test's own threads do, one after the other.
+    pub fn by_threads(&mut self) -> Vec<History> {
+        let outcome = self.runner.run(&PlanRequest {
+            // Priorities that never change.
+            strategy: "pct(1)".to_owned(),
+            executions: BY_THREADS,
+            oracles: 0,
+            input: self.test.encode(&[]),
+            marks: true,
+            ..PlanRequest::default()
+        });
+        match outcome {
+            Ok(outcome) => {
+                let histories = outcome.marks.iter().map(|one| History::of(self.test, one));
+                histories.filter(History::is_serial).collect()
+            }
+            Err(error) => {
+                self.error = Some(error);
+                Vec::new()
+            }
+        }
     }
 
     /// Runs orders in one execution; how many of them were run.
