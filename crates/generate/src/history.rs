@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use raddle_abi::mark::{End, kind};
 use raddle_trace::runner::MarkedExecution;
 
+use crate::addresses::without_addresses;
 use crate::callees::Callees;
 use crate::pairs::{Edge, Entry};
 use crate::test_case::{Position, TestCase};
@@ -128,7 +129,7 @@ impl History {
                         });
                     } else if let Some(last) = steps.last_mut() {
                         last.ended = Some(time);
-                        last.result = Some(text());
+                        last.result = Some(without_addresses(text()));
                     }
                 }
             }

@@ -324,7 +324,7 @@ impl Judge<'_> {
             let turns = turns(thread, steps);
             let observed = steps.iter().zip(turns).map(|(step, turn)| {
                 let is_refused = step.result.as_deref().is_some_and(fails_without_reason);
-                let (started, ended) = self.span(step);
+                let (started, ended) = self.span(step, how);
                 Observed {
                     turn,
                     started,
@@ -359,11 +359,11 @@ impl Judge<'_> {
     }
 
     /// From when to when orders may have a step. Where old values are read, that a step of another
-    /// thread has ended before orders nothing.
-    fn span(&self, step: &Step) -> (usize, Option<usize>) {
-        match self.memory {
-            Memory::Sc => (step.started, step.ended),
-            Memory::Weak => (0, step.ended.map(|_| usize::MAX)),
+    /// thread has ended before orders nothing; and a written test does not see it.
+    fn span(&self, step: &Step, how: Strictness) -> (usize, Option<usize>) {
+        match (self.memory, how) {
+            (Memory::Sc, Strictness::Strict | Strictness::Weak) => (step.started, step.ended),
+            (Memory::Weak, _) | (_, Strictness::Written) => (0, step.ended.map(|_| usize::MAX)),
         }
     }
 
@@ -429,7 +429,7 @@ enum Strictness {
     Strict,
     /// Those of weak methods do not, unless they come when all threads have ended.
     Weak,
-    /// Nor do those that a written test does not compare.
+    /// Nor does anything that a written test does not compare: some results, and when calls were made.
     Written,
 }
 

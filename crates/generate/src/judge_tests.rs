@@ -305,8 +305,8 @@ fn orders_that_may_explain_an_execution_are_run_together() {
     };
     let judgement = judge_of(&program).judge(&test, &outcome, &mut lock);
     assert_eq!(judgement.failures.len(), 1);
-    // The last one is that of the threads themselves.
-    assert!(lock.runs <= 5, "{} runs", lock.runs);
+    // After a few come those of orders in which time does not count, and one of the threads themselves.
+    assert!(lock.runs <= 12, "{} runs", lock.runs);
     // With old values that may be right.
     let weak = Judge {
         memory: Memory::Weak,

@@ -8,6 +8,7 @@
 //! Deliberately absent: starting cargo or programs, and printing. Everything is run through
 //! [`raddle_trace::runner::Runner`].
 
+pub mod addresses;
 pub mod arguments;
 mod bulk;
 pub mod calibrate;
