@@ -120,7 +120,7 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
 pub fn table() -> Result<String> {
     let mut text = "\n## In published crates\n\nWhat a usual run says, with the type's name alone, about versions with a known bug and the \
                     versions that fixed it, and about current\nversions of others: how soon something is found, or in how many executions of how many \
-                    tests nothing is. What is empty was not measured. Two\nran at a time on two cores, some beside builds at a lower priority.\n\n\
+                    tests nothing is. What is empty was not measured. Two\nran at a time on two cores, some beside other work.\n\n\
                     | type | known bug | seconds | with the bug | without | remark |\n|---|---|---|---|---|---|\n"
         .to_owned();
     for one in manifest::published()? {
