@@ -2,7 +2,7 @@
 //! somebody comes by, and nobody promises when.
 //!
 //! Results bind nobody then, so it has to be known before the first test. It shows in few states, of small objects with
-//! much in them, so that [`effects`](crate::effects), which looks at the simplest object, may not see it.
+//! much in them, so that [`effects`], which looks at the simplest object, may not see it.
 
 use raddle_schedule::rng::Rng;
 use raddle_trace::runner::{Runner, RunnerError};
