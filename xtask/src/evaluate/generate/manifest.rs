@@ -35,6 +35,9 @@ pub struct Published {
     /// What is found in it, and why it is true.
     #[serde(default)]
     pub explained: String,
+    /// Operations that show it: without them nothing may be found.
+    #[serde(default)]
+    pub aside: Vec<String>,
     /// Why the bug cannot be found.
     #[serde(default)]
     pub unreached: String,
@@ -138,6 +141,8 @@ mod tests {
             assert_eq!(one.buggy.is_some(), !one.bug.is_empty(), "{}", one.name);
             let is_from_there = one.subject.contains(&one.package().replace('-', "_"));
             assert!(is_from_there, "{}", one.name);
+            let is_clean = one.explained.is_empty();
+            assert!(one.aside.is_empty() || !is_clean, "{}", one.name);
         }
     }
 }
