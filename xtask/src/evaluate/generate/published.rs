@@ -204,15 +204,19 @@ fn rest(one: &Published, kept: &Kept) -> String {
     let Some(found) = &kept.rest else {
         return String::new();
     };
-    // A method of what another one returns, `insert.key`, goes without saying.
-    let names = one.aside.iter().filter_map(|name| {
+    let names = plain(&one.aside);
+    format!("; without {}: {}", names.join(", "), words(found))
+}
+
+/// Names of methods; a method of what another one of them returns, `insert.key`, goes without saying.
+fn plain(operations: &[String]) -> Vec<String> {
+    let names = operations.iter().filter_map(|name| {
         let (handle, method) = name.split_once('.').unwrap_or(("", name));
-        let is_plain = !one.aside.iter().any(|other| other == handle);
-        is_plain.then(|| format!("`{method}`"))
+        let is_said = operations.iter().any(|other| other == handle);
+        (!is_said).then(|| format!("`{method}`"))
     });
     let names: BTreeSet<_> = names.collect();
-    let names: Vec<_> = names.into_iter().collect();
-    format!("; without {}: {}", names.join(", "), words(found))
+    names.into_iter().collect()
 }
 
 /// The kinds of what was found, each with when it was first; or in how much nothing was.
@@ -237,7 +241,7 @@ fn words(found: &Reported) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use super::{plain, words};
     use crate::evaluate::generate::run::{Failing, Reported};
 
     #[test]
@@ -259,5 +263,12 @@ mod tests {
             failing("panic", 1.5),
         ];
         assert_eq!(words(&found), "panic after 1.5 s, deadlock after 4.0 s");
+    }
+
+    #[test]
+    fn methods_of_what_a_method_returns_are_named_if_that_one_is_not() {
+        let names = ["insert", "insert.key", "read.upgrade", "try_read.upgrade"];
+        let names = names.map(ToOwned::to_owned);
+        assert_eq!(plain(&names), ["`insert`", "`upgrade`"]);
     }
 }
