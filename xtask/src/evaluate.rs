@@ -191,11 +191,12 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
     })
 }
 
-/// The same by itself.
+/// The same by itself, and the part of generated tests.
 pub fn check_alone(full: bool) -> Result<()> {
     let tool = setup::tool()?;
     let mut counts = Counts::default();
     check(&mut counts, &tool, full)?;
+    check_generate(&mut counts, &tool, full)?;
     match counts.conclude() {
         true => Ok(()),
         false => bail!("not everything is as it should be"),

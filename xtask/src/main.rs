@@ -103,7 +103,7 @@ enum Evaluation {
     Predict(evaluate::Predict),
     /// How soon `generate` finds the bugs of the classes of its paper, beside other guidances.
     Generate(evaluate::Generate),
-    /// Only whether each bug is found, and nothing in the correct twins; a part of `test`.
+    /// Only whether bugs are found, by searches and by generated tests, and nothing where there are none; parts of `test`.
     Check {
         /// All of them.
         #[arg(long)]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,8 @@ use super::manifest::{self, Published};
 use super::run::{self, Reported};
 use super::{Generate, rate};
 use crate::counts::Counts;
-use crate::evaluate::kept;
 use crate::evaluate::statistics::number;
+use crate::evaluate::{at_a_time, cores, kept};
 use crate::{repository, shell};
 
 /// Where results are kept.
@@ -134,31 +135,34 @@ fn search(
     run::report(tool, directory, &one.subject, seconds, &all)
 }
 
-/// The part for `cargo xtask test`: a few seconds of each, or of some.
+/// The part for `cargo xtask test`: a few seconds of each version in which nothing may be found, and some of the bugs.
 pub fn check(counts: &mut Counts, tool: &Path, full: bool) -> Result<()> {
     let directory = directory()?;
     let published = manifest::published()?;
-    let chosen = published.iter().filter(|one| full || one.short);
-    let mut judge = |what: String, is_clean: bool, found: Result<Reported>| match found {
-        Ok(found) if found.failing.is_empty() == is_clean => counts.pass(),
-        Ok(found) => counts.fail(format!("{what}: {}", words(&found))),
-        Err(error) => counts.fail(format!("{what}: {error:#}")),
-    };
-    for one in chosen {
-        for version in one.versions() {
-            let what = format!("{} {version}", one.name);
-            let look = |seconds| look(tool, &directory, one, version, seconds);
-            match (version == one.clean, one.explained.is_empty()) {
-                (false, _) => judge(what, false, look(CHECKED.0)),
-                (true, true) => judge(what, true, look(CHECKED.1)),
-                (true, false) if one.aside.is_empty() => {}
-                (true, false) => {
-                    judge(what, true, look_aside(tool, &directory, one, CHECKED.1));
-                }
-            }
+    let versions = published.iter().flat_map(|one| {
+        let versions = one.versions();
+        let chosen = versions.filter(move |version| full || one.short || *version == one.clean);
+        chosen.map(move |version| (one, version))
+    });
+    let counts = Mutex::new(counts);
+    at_a_time(cores(), &versions.collect::<Vec<_>>(), |(one, version)| {
+        let look = |seconds| look(tool, &directory, one, version, seconds);
+        let is_clean = *version == one.clean;
+        let found = match (is_clean, one.explained.is_empty()) {
+            (false, _) => look(CHECKED.0),
+            (true, true) => look(CHECKED.1),
+            (true, false) if one.aside.is_empty() => return Ok(()),
+            (true, false) => look_aside(tool, &directory, one, CHECKED.1),
+        };
+        let mut counts = counts.lock().unwrap_or_else(|error| error.into_inner());
+        let what = format!("{} {version}", one.name);
+        match found {
+            Ok(found) if found.failing.is_empty() == is_clean => counts.pass(),
+            Ok(found) => counts.fail(format!("{what}: {}", words(&found))),
+            Err(error) => counts.fail(format!("{what}: {error:#}")),
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The part of the book's page.
