@@ -153,7 +153,7 @@ pub(crate) struct GenerateCommand {
     /// Call only these operations, as `--list` names them
     #[arg(long, value_name = "NAME")]
     pub op: Vec<String>,
-    /// Do not call these operations
+    /// Do not call these operations, nor anything that they return
     #[arg(long, value_name = "NAME")]
     pub skip: Vec<String>,
     /// Take values, constructors and operations from this file of yours

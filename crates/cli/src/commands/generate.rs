@@ -185,11 +185,18 @@ fn choose(
     }
     for (index, operation) in operations.enumerate() {
         let is_wanted = command.op.is_empty() || command.op.contains(&operation.name);
-        if !is_wanted || command.skip.contains(&operation.name) {
+        let is_skipped = command.skip.iter().any(|name| calls(&operation.name, name));
+        if !is_wanted || is_skipped {
             harness.leave_out(index);
         }
     }
     Ok(())
+}
+
+/// Whether an operation is the method of that name, or a method of what that one returns.
+fn calls(operation: &str, name: &str) -> bool {
+    let rest = operation.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Lets the compiler judge until nothing is left that does not compile.
@@ -481,5 +488,18 @@ fn coverage(program: &Program, report: &Report) -> PairCoverage {
         executions: report.tally.executions,
         spent: spent(&report.spent),
         over_time: report.over_time.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::calls;
+
+    #[test]
+    fn a_method_of_what_another_one_returns_calls_that_one() {
+        assert!(calls("insert", "insert"));
+        assert!(calls("insert.key", "insert"));
+        assert!(!calls("insert_all", "insert"));
+        assert!(!calls("insert", "insert.key"));
     }
 }

@@ -212,12 +212,11 @@ fn rest(one: &Published, kept: &Kept) -> String {
     format!("; without {}: {}", names.join(", "), words(found))
 }
 
-/// Names of methods; a method of what another one of them returns, `insert.key`, goes without saying.
+/// Names of methods, without what they are methods of: `try_read.upgrade` and `read.upgrade` are one.
 fn plain(operations: &[String]) -> Vec<String> {
-    let names = operations.iter().filter_map(|name| {
-        let (handle, method) = name.split_once('.').unwrap_or(("", name));
-        let is_said = operations.iter().any(|other| other == handle);
-        (!is_said).then(|| format!("`{method}`"))
+    let names = operations.iter().map(|name| {
+        let method = name.split_once('.').map_or(&**name, |(_, method)| method);
+        format!("`{method}`")
     });
     let names: BTreeSet<_> = names.collect();
     names.into_iter().collect()
@@ -270,8 +269,8 @@ mod tests {
     }
 
     #[test]
-    fn methods_of_what_a_method_returns_are_named_if_that_one_is_not() {
-        let names = ["insert", "insert.key", "read.upgrade", "try_read.upgrade"];
+    fn methods_are_named_once() {
+        let names = ["insert", "read.upgrade", "try_read.upgrade"];
         let names = names.map(ToOwned::to_owned);
         assert_eq!(plain(&names), ["`insert`", "`upgrade`"]);
     }
