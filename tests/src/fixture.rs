@@ -25,6 +25,21 @@ pub struct Expectation {
     pub lines: Vec<String>,
 }
 
+/// A finding that an example's `findings.toml` promises.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PlannedFinding {
+    /// Command that reports it.
+    pub command: String,
+    /// Name of the test.
+    pub test: String,
+    /// Kind of the finding.
+    pub kind: String,
+    /// `file:line` of every place that the finding has to name.
+    pub lines: Vec<String>,
+    /// Words of its cause.
+    pub cause: String,
+}
+
 impl Fixture {
     /// A crate of `examples/`.
     pub fn example(name: &str) -> Self {
@@ -54,11 +69,29 @@ impl Fixture {
     ///
     /// If it does not compile.
     pub fn compiled(name: &str, source: &str) -> Self {
+        Self::compiled_with(name, source, "-O1")
+    }
+
+    /// The same with a level of optimisation.
+    ///
+    /// # Panics
+    ///
+    /// If it does not compile.
+    pub fn compiled_with(name: &str, source: &str, level: &str) -> Self {
         let fixture = Self::special(name);
-        let compile = ["cc", "-g", "-O1", "-pthread", "-o", "prog", source];
-        let ended = Tool::new(fixture.path(), compile).run();
-        assert!(ended.status.success(), "{ended:#?}");
+        fixture.compile(source, level);
         fixture
+    }
+
+    /// Compiles one of its programs of C to `prog`.
+    ///
+    /// # Panics
+    ///
+    /// If it does not compile.
+    pub fn compile(&self, source: &str, level: &str) {
+        let compile = ["cc", "-g", level, "-pthread", "-o", "prog", source];
+        let ended = Tool::new(self.path(), compile).run();
+        assert!(ended.status.success(), "{ended:#?}");
     }
 
     fn copy_of(source: &Path) -> Self {
@@ -80,6 +113,18 @@ impl Fixture {
         let path = self.source.join("expect.toml");
         let text = fs::read_to_string(&path).expect("an example has an expect.toml");
         toml::from_str(&text).expect("expect.toml says test, kind and lines")
+    }
+
+    /// What is promised about an example with several findings.
+    pub fn planned_findings(&self) -> Vec<PlannedFinding> {
+        #[derive(Deserialize)]
+        struct Planned {
+            finding: Vec<PlannedFinding>,
+        }
+        let path = self.source.join("findings.toml");
+        let text = fs::read_to_string(&path).expect("the example has a findings.toml");
+        let planned: Planned = toml::from_str(&text).expect("findings.toml lists findings");
+        planned.finding
     }
 
     /// Changes a file's text.
@@ -114,14 +159,23 @@ impl Fixture {
     }
 
     /// Runs `cargo raddle` with JSON output, and requires this exit code and everything that
-    /// holds for every run.
+    /// holds for every run. A run that finds nothing must have explored something.
     pub fn check(&self, arguments: &[&str], code: i32) -> Run {
         self.check_tool(Tool::new(self.path(), json(arguments)), code)
     }
 
-    /// The same with a tool that was started in a special way.
+    /// The same where nothing is found because there is nothing to explore.
+    pub fn check_unexplored(&self, arguments: &[&str]) -> Run {
+        Run::of(Tool::new(self.path(), json(arguments)).run(), 0)
+    }
+
+    /// The same as [`Fixture::check`] with a tool that was started in a special way.
     pub fn check_tool(&self, tool: Tool, code: i32) -> Run {
-        Run::of(tool.run(), code)
+        let run = Run::of(tool.run(), code);
+        if code == 0 {
+            run.assert_explored();
+        }
+        run
     }
 }
 

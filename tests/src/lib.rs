@@ -7,14 +7,16 @@
 
 mod fixture;
 mod line;
+pub mod outcomes;
 mod process;
 mod run;
 
-pub use fixture::{Expectation, Fixture};
+pub use fixture::{Expectation, Fixture, PlannedFinding};
 pub use line::{
-    FindingLine, Line, PairCell, PredictionLine, Site, SummaryLine, TestLine, ViolationLine,
+    FindingLine, Line, OutcomeLine, PairCell, PredictionLine, ReplayLine, Site, SummaryLine,
+    TestLine, ViolationLine,
 };
-pub use process::{Ended, Tool};
+pub use process::{Ended, Tool, cache};
 pub use run::Run;
 
 /// Seeds per test for what has to hold for every seed: the variable `E2E_SEEDS`, or 100.

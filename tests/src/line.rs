@@ -12,7 +12,7 @@ pub enum Line {
         version: u32,
     },
     /// A finding.
-    Finding(FindingLine),
+    Finding(Box<FindingLine>),
     /// Something worth knowing.
     Note {
         /// Sentence.
@@ -55,16 +55,15 @@ pub enum Line {
         methods: Vec<String>,
         /// One per pair.
         pairs: Vec<PairCell>,
+        /// Findings of the whole search.
+        findings: usize,
+        /// Results that were checked.
+        checked_results: u64,
+        /// Results that were not.
+        unchecked: Vec<UncheckedResults>,
     },
     /// What came of a replay.
-    Replay {
-        /// Executions.
-        runs: u64,
-        /// Executions that showed the finding.
-        reproduced: u64,
-        /// Where the program left the schedule.
-        diverged: Option<String>,
-    },
+    Replay(ReplayLine),
     /// An answer of `doctor`.
     Check {
         /// What was looked at.
@@ -77,6 +76,32 @@ pub enum Line {
     /// A reason that these tests do not know: allowed, as new ones may come.
     #[serde(other)]
     Other,
+}
+
+/// What came of a replay.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ReplayLine {
+    /// Executions.
+    pub runs: u64,
+    /// Executions that showed the finding.
+    pub reproduced: u64,
+    /// Where the program left the schedule.
+    pub diverged: Option<String>,
+    /// Other failures.
+    pub others: Vec<String>,
+    /// The exit code.
+    pub exit_code: i32,
+}
+
+/// Results of a method that were not checked.
+#[derive(Clone, Debug, Deserialize)]
+pub struct UncheckedResults {
+    /// The method.
+    pub method: String,
+    /// Why.
+    pub why: String,
+    /// Executions in which no order explains them.
+    pub unexplained: u64,
 }
 
 /// A pair of methods.
@@ -103,6 +128,12 @@ pub struct FindingLine {
     pub title: String,
     /// Why it happened.
     pub cause: String,
+    /// What the program said about it itself.
+    #[serde(default)]
+    pub message: String,
+    /// What the program printed.
+    #[serde(default)]
+    pub output: String,
     /// Places that name it.
     pub sites: Vec<Site>,
     /// Schedule file.
@@ -116,6 +147,8 @@ pub struct FindingLine {
     pub stacks: Vec<StackLine>,
     /// How long its schedule is.
     pub size: Size,
+    /// Under which condition the test passes, if it is only about time.
+    pub timing: Option<String>,
     /// The violation of an atomic set that it is, or follows from.
     #[serde(flatten)]
     pub violation: Option<ViolationFields>,
@@ -225,7 +258,7 @@ pub struct PredictionLine {
 pub struct TestLine {
     /// Name.
     pub test: String,
-    /// `explored`, `single-threaded`, `not-testable` or `not-run`.
+    /// `explored`, `single-threaded`, `failed`, `not-testable` or `not-run`.
     pub verdict: String,
     /// Why there was no exploration.
     pub why: Option<String>,
@@ -239,6 +272,27 @@ pub struct TestLine {
     pub carrier: String,
     /// Equal for equal seed, plan and binary.
     pub hash: String,
+    /// Executions that were too long.
+    pub cut: u64,
+    /// Ids of its findings, without those that are only about time.
+    pub findings: Vec<String>,
+    /// Whether everything was run that can happen.
+    #[serde(default)]
+    pub complete: bool,
+    /// The different outcomes of executions, if asked for.
+    #[serde(default)]
+    pub outcomes: Vec<OutcomeLine>,
+}
+
+/// Executions that printed the same.
+#[derive(Clone, Debug, Deserialize)]
+pub struct OutcomeLine {
+    /// How they ended.
+    pub end: String,
+    /// What they printed.
+    pub output: String,
+    /// How many they are.
+    pub executions: u64,
 }
 
 /// The end of a run.
@@ -248,8 +302,10 @@ pub struct SummaryLine {
     pub executions: u64,
     /// Wall-clock.
     pub seconds: f64,
-    /// Distinct ones.
+    /// Distinct ones, without those that are only about time.
     pub findings: u64,
+    /// Distinct ones that are only about time.
+    pub timing: u64,
     /// Tests.
     pub explored: u64,
     /// Tests.
@@ -258,4 +314,12 @@ pub struct SummaryLine {
     pub not_testable: u64,
     /// Tests.
     pub not_run: u64,
+    /// Tests.
+    pub failed: u64,
+    /// Failures that were seen and not confirmed.
+    pub unconfirmed: u64,
+    /// A word.
+    pub conclusion: String,
+    /// The exit code, if the command ends with this line.
+    pub exit_code: Option<i32>,
 }

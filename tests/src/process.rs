@@ -176,7 +176,7 @@ fn executable() -> PathBuf {
 }
 
 /// One cache for all tests, so that the standard library is instrumented once.
-fn cache() -> PathBuf {
+pub fn cache() -> PathBuf {
     std::env::var_os("E2E_CACHE")
         .map_or_else(|| target_directory().join("e2e-cache"), PathBuf::from)
 }

@@ -1,6 +1,6 @@
 //! One run of the tool, and what holds for every one.
 
-use crate::{Ended, FindingLine, Line, SummaryLine, TestLine};
+use crate::{Ended, FindingLine, Line, ReplayLine, SummaryLine, TestLine};
 
 /// One run of the tool with machine output.
 #[derive(Debug)]
@@ -30,16 +30,56 @@ impl Run {
         let own_panic =
             ended.stderr.contains("crates/cli") || ended.stderr.contains("crates/campaign");
         assert!(!own_panic, "the tool panicked; {context}");
-        Self {
+        let run = Self {
             lines,
             stderr: ended.stderr,
+        };
+        run.assert_consistent(code);
+        run
+    }
+
+    /// Requires that something was run, if the run has a summary or is a replay: an exit code
+    /// alone says nothing.
+    pub fn assert_explored(&self) {
+        match self.lines.last() {
+            Some(Line::Summary(summary)) => assert!(summary.explored > 0, "{self:#?}"),
+            Some(Line::Replay(replay)) => assert!(replay.runs > 0, "{self:#?}"),
+            _ => {}
+        }
+    }
+
+    /// Requires that each test has one verdict, that the summary counts them all, and that the exit
+    /// code is the one that it names.
+    fn assert_consistent(&self, code: i32) {
+        if let Some(Line::Replay(replay)) = self.lines.last() {
+            assert_eq!(replay.exit_code, code, "{self:#?}");
+        }
+        let Some(Line::Summary(summary)) = self.lines.last() else {
+            return;
+        };
+        let count = |verdict: &str| {
+            let tests = self.tests().into_iter();
+            tests.filter(|test| test.verdict == verdict).count() as u64
+        };
+        let counted = [
+            ("explored", summary.explored),
+            ("single-threaded", summary.single_threaded),
+            ("failed", summary.failed),
+            ("not-testable", summary.not_testable),
+            ("not-run", summary.not_run),
+        ];
+        for (verdict, number) in counted {
+            assert_eq!(count(verdict), number, "{verdict}: {self:#?}");
+        }
+        if let Some(named) = summary.exit_code {
+            assert_eq!(named, code, "{self:#?}");
         }
     }
 
     /// Its findings.
     pub fn findings(&self) -> Vec<&FindingLine> {
         let findings = self.lines.iter().filter_map(|line| match line {
-            Line::Finding(finding) => Some(finding),
+            Line::Finding(finding) => Some(&**finding),
             _ => None,
         });
         findings.collect()
@@ -52,6 +92,23 @@ impl Run {
         };
         assert!(finding.confirmed, "{finding:#?}");
         finding
+    }
+
+    /// Its notes with these words.
+    pub fn notes(&self, words: &str) -> Vec<&str> {
+        let notes = self.lines.iter().filter_map(|line| match line {
+            Line::Note { text } if text.contains(words) => Some(text.as_str()),
+            _ => None,
+        });
+        notes.collect()
+    }
+
+    /// What came of the replay.
+    pub fn replayed(&self) -> &ReplayLine {
+        match self.lines.last() {
+            Some(Line::Replay(replay)) => replay,
+            _ => panic!("the last line is about no replay: {self:#?}"),
+        }
     }
 
     /// What came of the tests.
@@ -79,8 +136,17 @@ impl Run {
 
     /// Requires that a test was found not to be testable, for a reason with one of these words.
     pub fn assert_not_testable(&self, test: &str, words: &[&str]) {
+        self.assert_verdict(test, "not-testable", words);
+    }
+
+    /// Requires that a test fails without any interleaving, in a way with one of these words.
+    pub fn assert_failed(&self, test: &str, words: &[&str]) {
+        self.assert_verdict(test, "failed", words);
+    }
+
+    fn assert_verdict(&self, test: &str, verdict: &str, words: &[&str]) {
         let line = self.test(test);
-        assert_eq!(line.verdict, "not-testable", "{self:#?}");
+        assert_eq!(line.verdict, verdict, "{self:#?}");
         let why = line.why.clone().unwrap_or_default().to_lowercase();
         assert!(words.iter().any(|word| why.contains(word)), "{self:#?}");
     }

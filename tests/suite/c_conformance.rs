@@ -53,6 +53,7 @@ macro_rules! programs {
 }
 
 programs! {
+    atomics_of_all_types_hold: "cc" "atomics.c";
     barriers_hold: "cc" "barrier.c";
     c11_threads_hold: "cc" "c11.c";
     cancellation_holds: "cc" "cancel.c";

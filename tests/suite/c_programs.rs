@@ -59,7 +59,7 @@ fn ticking(flags: &[&str]) -> Fixture {
 
 #[test]
 fn a_program_that_differs_from_run_to_run_is_not_testable_and_the_place_is_named() {
-    let run = ticking(&[]).check(&["test", "./prog"], 0);
+    let run = ticking(&[]).check(&["test", "./prog"], 75);
     let test = run.test("./prog");
     assert_eq!(test.verdict, "not-testable", "{run:#?}");
     let why = test.why.as_deref().unwrap_or_default();
@@ -150,15 +150,15 @@ fn cxx_programs_read_their_input_and_have_readable_names() {
         "{functions:#?}"
     );
     // Without the input the program ends before it starts a thread.
-    let run = fixture.check(&["test", "./prog"], 0);
-    assert_eq!(run.test("./prog").verdict, "not-testable", "{run:#?}");
+    let run = fixture.check(&["test", "./prog"], 101);
+    assert_eq!(run.test("./prog").verdict, "failed", "{run:#?}");
 }
 
 #[test]
 fn a_program_may_say_something_by_its_exit_code() {
     let fixture = built("cc", "matches.c");
-    let run = fixture.check(&["test", "./prog"], 0);
-    assert_eq!(run.test("./prog").verdict, "not-testable", "{run:#?}");
+    let run = fixture.check(&["test", "./prog"], 101);
+    assert_eq!(run.test("./prog").verdict, "failed", "{run:#?}");
     let run = fixture.check(&["test", "--exit-code", "2", "./prog"], 100);
     let finding = run.finding();
     assert_eq!(finding.kind, "panic", "{run:#?}");

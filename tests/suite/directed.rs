@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use raddle_e2e::{Fixture, Line, Run, seeds};
+use raddle_e2e::{Fixture, Run, seeds};
 
 /// Site keys of the two accesses of `Counter::count`, by their lines in the source.
 fn keys(schedule: &str) -> (String, String) {
@@ -17,15 +17,8 @@ fn keys(schedule: &str) -> (String, String) {
 }
 
 fn counts(run: &Run) -> (u64, u64, Option<String>) {
-    let replay = run.lines.iter().find_map(|line| match line {
-        Line::Replay {
-            runs,
-            reproduced,
-            diverged,
-        } => Some((*runs, *reproduced, diverged.clone())),
-        _ => None,
-    });
-    replay.expect("a replay says what it came to")
+    let replay = run.replayed();
+    (replay.runs, replay.reproduced, replay.diverged.clone())
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `generate` finds what is wrong with a type from its name alone, and nothing where nothing is.
 
-use raddle_e2e::{Fixture, Line, Run};
+use raddle_e2e::{Fixture, Line, Run, Tool};
 
 fn generated(run: &Run) -> Vec<(&str, &str)> {
     let tests = run.lines.iter().filter_map(|line| match line {
@@ -459,4 +459,186 @@ fn futures_of_private_types_are_driven() {
         assert!(source.contains(call), "{call}: {source}");
     }
     assert_eq!(run.findings().len(), 1, "{run:#?}");
+}
+
+/// Writes the workspace's raddle.toml.
+fn configure(fixture: &Fixture, text: &str) {
+    std::fs::write(fixture.path().join("raddle.toml"), text).expect("it can be written");
+}
+
+/// Findings, results that were checked, and methods whose results were not, of a run.
+fn checks(run: &Run) -> (usize, u64, Vec<(&str, &str, u64)>) {
+    let found = run.lines.iter().find_map(|line| match line {
+        Line::Coverage {
+            findings,
+            checked_results,
+            unchecked,
+            ..
+        } => {
+            let unchecked = unchecked.iter();
+            let unchecked = unchecked.map(|one| (&*one.method, &*one.why, one.unexplained));
+            Some((*findings, *checked_results, unchecked.collect()))
+        }
+        _ => None,
+    });
+    found.expect("what was checked is told")
+}
+
+#[test]
+fn results_that_are_not_checked_are_counted_by_method() {
+    let fixture = Fixture::special("types");
+    let run = fixture.check(
+        &[
+            "generate",
+            "types::edges::Span",
+            "--time",
+            "3s",
+            "--op",
+            "move_to",
+            "--op",
+            "snapshot",
+        ],
+        0,
+    );
+    let (findings, _, unchecked) = checks(&run);
+    assert_eq!(findings, 0);
+    let [(method, why, unexplained)] = unchecked[..] else {
+        panic!("{unchecked:?}");
+    };
+    assert_eq!((method, why), ("snapshot", "looks at the whole object"));
+    assert!(unexplained > 0, "torn reads are counted");
+    let ended = Tool::new(fixture.path(), ["generate", "types::Queue", "--time", "2s"]).run();
+    let text = ended.stdout + &ended.stderr;
+    assert!(text.contains("0 findings"), "{text}");
+    assert!(text.contains("`len` ("), "{text}");
+}
+
+#[test]
+fn methods_that_promise_less_are_relaxed() {
+    let fixture = Fixture::special("types");
+    let arguments = [
+        "generate",
+        "types::edges::Span",
+        "--time",
+        "20s",
+        "--skip",
+        "snapshot",
+    ];
+    let run = fixture.check(&arguments, 100);
+    assert_eq!(generated(&run)[0].0, "linearizability");
+    let short = [
+        "generate",
+        "types::edges::Span",
+        "--time",
+        "3s",
+        "--skip",
+        "snapshot",
+    ];
+    let relaxed = [&short[..], &["--relax", "ends=read one after the other"]].concat();
+    let run = fixture.check(&relaxed, 0);
+    let (_, _, unchecked) = checks(&run);
+    assert_eq!(unchecked[0].1, "is relaxed: read one after the other");
+    configure(
+        &fixture,
+        "[[relax]]\ntype = 'types::edges::Span'\nmethod = 'ends'\nreason = 'by design'\n\
+         [[relax]]\ntype = 'types::edges::Room'\nmethod = 'nothing'\nreason = 'of another type'\n",
+    );
+    let run = fixture.check(&short, 0);
+    assert_eq!(checks(&run).2[0].1, "is relaxed: by design");
+    for (flag, words) in [
+        ("nobody=x", "no operation `nobody`"),
+        ("ends", "METHOD=REASON"),
+    ] {
+        let run = fixture.check(&["generate", "types::edges::Span", "--relax", flag], 2);
+        assert!(run.stderr.contains(words), "{flag}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn three_threads_and_full_blocks_are_tried() {
+    let fixture = Fixture::special("types");
+    for (name, words) in [("Room", "there are three"), ("Blocks", "no block")] {
+        let subject = format!("types::edges::{name}");
+        let run = fixture.check(&["generate", &subject, "--time", "60s"], 100);
+        let tests = generated(&run);
+        let is_it = |(kind, source): &&(&str, &str)| *kind == "panic" && source.contains(words);
+        assert_eq!(tests.iter().filter(is_it).count(), 1, "{name}: {tests:?}");
+    }
+}
+
+#[test]
+fn a_race_of_one_access_is_one_finding_and_others_are_looked_for() {
+    let fixture = Fixture::special("types");
+    let arguments = ["generate", "types::edges::Meter", "--time", "30s"];
+    let run = fixture.check(&[&arguments[..], &["--max-findings", "2"]].concat(), 100);
+    let kinds: Vec<_> = generated(&run).iter().map(|(kind, _)| *kind).collect();
+    assert!(kinds.contains(&"data-race"), "{kinds:?}");
+    assert!(kinds.contains(&"linearizability"), "{kinds:?}");
+    // What the user has explained is not in the way either.
+    configure(
+        &fixture,
+        "[[ignore]]\nkind = 'data-race'\nfunction = 'types::edges::*'\nreason = 'harmless'\n",
+    );
+    let run = fixture.check(&arguments, 100);
+    let kinds: Vec<_> = generated(&run).iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, ["linearizability"]);
+}
+
+#[test]
+fn right_results_that_no_order_gives_are_not_reported() {
+    let fixture = Fixture::special("types");
+    for name in ["PerThread", "Inbox", "Loader", "Tries", "Lazy", "Boxes"] {
+        let subject = format!("types::lenient::{name}");
+        let run = fixture.check(&["generate", &subject, "--time", "4s"], 0);
+        assert!(generated(&run).is_empty(), "{name}");
+        let tests = run.lines.iter().find_map(|line| match line {
+            Line::Coverage { pairs, .. } => {
+                Some(pairs.iter().filter(|one| one.covered > 0.0).count())
+            }
+            _ => None,
+        });
+        assert!(tests > Some(0), "{name}: something was tried");
+    }
+}
+
+#[test]
+fn a_written_test_does_what_was_done_when_the_failure_was_seen() {
+    let fixture = Fixture::special("types");
+    for (name, kind) in [
+        ("Given", "data-race"),
+        ("Walked", "data-race"),
+        ("Lent", "data-race"),
+        ("Held", "linearizability"),
+    ] {
+        let subject = format!("types::looks::{name}");
+        let run = fixture.check(&["generate", &subject, "--time", "30s"], 100);
+        let tests = generated(&run);
+        assert!(
+            tests.iter().any(|(found, _)| *found == kind),
+            "{name}: {tests:?}"
+        );
+        let is_lost =
+            |line: &Line| matches!(line, Line::Note { text } if text.contains("does not show it"));
+        assert!(!run.lines.iter().any(is_lost), "{name}: {:?}", run.lines);
+    }
+}
+
+#[test]
+fn type_arguments_of_std_are_named_by_their_paths() {
+    let fixture = Fixture::special("types");
+    for argument in [
+        "std::sync::Arc<u32>",
+        "std::cell::Cell<u32>",
+        "Vec<std::time::Duration>",
+    ] {
+        let subject = format!("types::Inlet<{argument}>");
+        let run = fixture.check(&["generate", &subject, "--list"], 0);
+        let is_called =
+            |line: &Line| matches!(line, Line::Operation { refused: None, name } if name == "put");
+        assert!(
+            run.lines.iter().any(is_called),
+            "{argument}: {:?}",
+            run.lines
+        );
+    }
 }

@@ -47,16 +47,16 @@ fn programs_wait_for_native_threads_whatever_they_do() {
 #[test]
 fn what_a_native_thread_never_does_is_waited_for_under_the_watchdog() {
     let fixture = program(&[]);
-    let run = fixture.check(&test("never", &[]), 0);
+    let run = fixture.check(&test("never", &[]), 75);
     run.assert_not_testable("./prog", &["no scheduling point"]);
     // A crash of it is a crash of the program, in every execution here.
-    let run = fixture.check(&test("crashes", &[]), 0);
-    run.assert_not_testable("./prog", &["sigsegv"]);
+    let run = fixture.check(&test("crashes", &[]), 101);
+    run.assert_failed("./prog", &["sigsegv"]);
 }
 
 #[test]
 fn who_waits_for_a_thread_from_before_main_is_not_called_deadlocked() {
-    let run = program(&["-DEARLY"]).check(&test("never", &[]), 0);
+    let run = program(&["-DEARLY"]).check(&test("never", &[]), 75);
     assert!(run.findings().is_empty(), "{run:#?}");
     assert_eq!(notes(&run, "before executions start"), 1, "{run:#?}");
 }

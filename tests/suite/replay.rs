@@ -1,17 +1,11 @@
 //! Every finding replays, 100 times out of 100, with a schedule that was minimised.
 
-use raddle_e2e::{Fixture, Line, Run};
+use raddle_e2e::{Fixture, Run};
 
 fn assert_reproduced(run: &Run, times: u64) {
-    let replay = run.lines.iter().find_map(|line| match line {
-        Line::Replay {
-            runs,
-            reproduced,
-            diverged,
-        } => Some((*runs, *reproduced, diverged.clone())),
-        _ => None,
-    });
-    assert_eq!(replay, Some((times, times, None)), "{run:#?}");
+    let replay = run.replayed();
+    assert_eq!((replay.runs, replay.reproduced), (times, times), "{run:#?}");
+    assert_eq!(replay.diverged, None, "{run:#?}");
 }
 
 /// What is found replays, and its schedule is no longer than the one that it was made of: by the

@@ -25,7 +25,7 @@ fn tests_are_listed() {
 
 #[test]
 fn test_without_threads_is_called_single_threaded() {
-    let run = Fixture::special("single-threaded").check(&["test"], 0);
+    let run = Fixture::special("single-threaded").check_unexplored(&["test"]);
     assert_eq!(run.test("one_and_one").verdict, "single-threaded");
     assert_eq!(
         (run.summary().single_threaded, run.summary().explored),
@@ -34,10 +34,10 @@ fn test_without_threads_is_called_single_threaded() {
 }
 
 #[test]
-fn test_that_always_fails_is_not_testable() {
+fn a_test_that_always_fails_is_a_failure_as_in_cargo_test() {
     let fixture = Fixture::special("single-threaded");
-    let run = fixture.check(&["test", "fails", "--", "--ignored"], 0);
-    run.assert_not_testable("fails_by_itself", &["fails"]);
+    let run = fixture.check(&["test", "fails", "--", "--ignored"], 101);
+    run.assert_failed("fails_by_itself", &["fails"]);
     assert!(run.findings().is_empty());
 }
 

@@ -75,16 +75,19 @@ fn predictions_are_tried_in_turns_too() {
 fn a_run_that_continues_another_goes_on_with_what_was_learnt() {
     let fixture = Fixture::example("correct");
     let serial = explored(&fixture, 0, &["--strategy", "serial", "--executions", "1"]);
-    let whole = explored(&fixture, 0, &["--executions", EXECUTIONS]);
-    explored(&fixture, 0, &["--executions", "100"]);
-    let options = ["--continue", "--executions", EXECUTIONS];
+    // The share of executions with more scheduling points begins anew with each command.
+    let search = ["--granularity", "sync", "--executions"];
+    let whole = explored(&fixture, 0, &[&search[..], &[EXECUTIONS]].concat());
+    let begun = explored(&fixture, 0, &[&search[..], &["100"]].concat());
+    let options = [&["--continue"], &search[..], &[EXECUTIONS]].concat();
     let continued = explored(&fixture, 0, &options);
     assert!(continued.len() > 3 && continued.len() == whole.len());
     for (name, test) in &continued {
-        // The serial executions before all others are made again.
+        // Each command counts what it has run itself. The serial executions before all others are made
+        // again.
         let serial = serial[name].points / serial[name].executions * 3;
-        let executions = test.executions - 3;
-        let points = test.points - serial;
+        let executions = begun[name].executions + test.executions - 3;
+        let points = begun[name].points + test.points - serial;
         let whole = &whole[name];
         assert_eq!(
             (executions, points),

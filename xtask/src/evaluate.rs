@@ -32,7 +32,7 @@ use crate::{repository, setup, shell};
 const DEFAULT: &str = "portfolio";
 
 /// Strategies that do not search: they follow something, or give one schedule only.
-const FOLLOWING: [&str; 4] = ["round-robin", "serial", "replay", "directed"];
+const FOLLOWING: [&str; 5] = ["round-robin", "serial", "replay", "directed", "unit-order"];
 
 /// Strategies that draw nothing: all their searches are the same one.
 const WITHOUT_SEED: [&str; 1] = ["exhaustive"];

@@ -3,6 +3,12 @@
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+/// Whether the tool ended with a result: it may be clean, inconclusive, findings, or a test that
+/// always fails.
+pub const fn is_result(code: Option<i32>) -> bool {
+    matches!(code, Some(0 | 75 | 100 | 101))
+}
+
 /// One line; reasons that are of no interest here are [`Message::Other`].
 #[derive(Debug, Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
@@ -19,6 +25,9 @@ pub enum Message {
         title: String,
         /// Executions until it was seen.
         executions: u64,
+        /// The condition under which it does not show, if it is only about time.
+        #[serde(default)]
+        timing: Option<String>,
     },
     /// A kind of violation of an atomic set that happened.
     Violation(ViolationMessage),
@@ -50,6 +59,12 @@ pub enum Message {
         tests: u64,
         /// Their executions.
         executions: u64,
+        /// Results that were checked.
+        #[serde(default)]
+        checked_results: u64,
+        /// Results that were not.
+        #[serde(default)]
+        unchecked: Vec<UncheckedMessage>,
     },
     /// A search that was only measured.
     Trial(Box<TrialMessage>),
@@ -60,6 +75,13 @@ pub enum Message {
     /// Anything else.
     #[serde(other)]
     Other,
+}
+
+/// Results of a method that were not checked.
+#[derive(Debug, Deserialize)]
+pub struct UncheckedMessage {
+    /// How many.
+    pub results: u64,
 }
 
 /// A search that was only measured.
@@ -98,7 +120,7 @@ pub struct TestMessage {
     pub test: String,
     /// Name of its target.
     pub target: String,
-    /// `explored`, `single-threaded`, `not-testable` or `not-run`.
+    /// `explored`, `single-threaded`, `failed`, `not-testable` or `not-run`.
     pub verdict: String,
     /// Why it was not explored.
     pub why: Option<String>,
@@ -186,12 +208,29 @@ pub struct SummaryMessage {
     pub not_testable: u64,
     /// Tests.
     pub not_run: u64,
+    /// Tests that fail without any interleaving.
+    #[serde(default)]
+    pub failed: u64,
+    /// Failures that were seen and could not be confirmed.
+    #[serde(default)]
+    pub unconfirmed: u64,
 }
 
-/// Reads all lines.
+/// Reads all lines. What is only about time fails no run, and is left out.
 pub fn parse(stdout: &str) -> Result<Vec<Message>> {
     let messages = stdout.lines().map(|line| {
         serde_json::from_str(line).with_context(|| format!("not a line of machine output: {line}"))
     });
-    messages.collect()
+    let is_timing = |message: &Message| {
+        matches!(
+            message,
+            Message::Finding {
+                timing: Some(_),
+                ..
+            }
+        )
+    };
+    messages
+        .filter(|message| !message.as_ref().is_ok_and(is_timing))
+        .collect()
 }

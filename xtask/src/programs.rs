@@ -188,10 +188,11 @@ fn explore(tool: &Path, program: &Program) -> Result<Figures> {
         command.args(["--executions", executions, "--time", time]);
         command.args(&program.options).arg(&exe);
         command.args(&program.command[1..]);
-        match shell::output(&mut command)? {
-            (stdout, Some(0 | 100)) => Ok(stdout),
-            (_, code) => bail!("the tool ended with {code:?}"),
+        let (stdout, code) = shell::output(&mut command)?;
+        if !messages::is_result(code) {
+            bail!("the tool ended with {code:?}");
         }
+        Ok(stdout)
     };
     let stdout = run(EXECUTIONS, TIME)?;
     let (mut findings, mut test) = (Vec::new(), None);

@@ -112,14 +112,16 @@ impl Figures {
         self.summary.explored + self.summary.single_threaded > 0
     }
 
-    /// Whether each finding is one that the manifest explains.
+    /// Whether each finding is one that the manifest explains, and each failure became a finding.
     fn is_explained(&self, subject: &Subject) -> bool {
-        self.findings.iter().all(|finding| {
-            subject.explained.iter().any(|explained| {
-                let (kind, words) = explained.split_once(' ').unwrap_or_default();
-                finding.starts_with(&format!("{kind}-")) && finding.contains(words)
+        let is_confirmed = self.summary.unconfirmed == 0;
+        is_confirmed
+            && self.findings.iter().all(|finding| {
+                subject.explained.iter().any(|explained| {
+                    let (kind, words) = explained.split_once(' ').unwrap_or_default();
+                    finding.starts_with(&format!("{kind}-")) && finding.contains(words)
+                })
             })
-        })
     }
 }
 
@@ -178,7 +180,11 @@ pub fn check(counts: &mut Counts, tool: &Path, full: bool, budget: Budget) -> Re
                 println!("{}", row(&subject.name, &figures));
                 counts.pass();
             }
-            Ok(figures) => counts.fail(format!("{name}: {}", row(&subject.name, &figures))),
+            Ok(figures) => counts.fail(format!(
+                "{name}: {} and {} seen but not confirmed",
+                row(&subject.name, &figures),
+                figures.summary.unconfirmed
+            )),
             Err(error) => counts.fail(format!("{name}: {error:#}")),
         }
     }
@@ -208,7 +214,7 @@ fn explore(tool: &Path, subject: &Subject, budget: Budget) -> Result<Figures> {
         command.env("RUSTFLAGS", "--cap-lints allow");
     }
     let (stdout, code) = shell::output(&mut command)?;
-    if !matches!(code, Some(0 | 100)) {
+    if !messages::is_result(code) {
         bail!("the tool ended with {code:?}");
     }
     fs::write(directory.join("raddle-output.json"), &stdout)?;
@@ -326,6 +332,7 @@ fn row(name: &str, figures: &Figures) -> String {
         single_threaded,
         not_testable,
         not_run,
+        ..
     } = &figures.summary;
     let Figures { version, date, .. } = figures;
     format!(

@@ -15,10 +15,24 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of the memory: `RADDLECT`.
 pub const CONTROL_MAGIC: u64 = u64::from_le_bytes(*b"RADDLECT");
 
+/// Offset of the directories of which executions that change files get a private view: a
+/// byte of [`view`] and a path that ends with a zero byte for each, in the order of mounting.
+pub const VIEW_OFFSET: usize = 0x1000;
+/// Bytes for them; a byte of zero ends them.
+pub const VIEW_SIZE: usize = PLAN_OFFSET - VIEW_OFFSET;
 /// Offset of the plan.
-pub const PLAN_OFFSET: usize = 0x1000;
+pub const PLAN_OFFSET: usize = 0x1_0000;
 /// Bytes for the plan with its arrays.
-pub const PLAN_SIZE: usize = DECISIONS_OFFSET - PLAN_OFFSET;
+pub const PLAN_SIZE: usize = SITES_OFFSET - PLAN_OFFSET;
+/// Offset of the accesses that conflict, records of [`ConflictingSite`].
+pub const SITES_OFFSET: usize = 24 << 20;
+/// Capacity in such sites.
+pub const SITES_CAPACITY: usize = (OUTCOMES_OFFSET - SITES_OFFSET) / size_of::<ConflictingSite>();
+/// Offset of the outcomes of a plan that asks for them: an [`OutcomeHeader`] each and what was printed,
+/// padded to a multiple of eight.
+pub const OUTCOMES_OFFSET: usize = 28 << 20;
+/// Bytes for outcomes.
+pub const OUTCOMES_SIZE: usize = DECISIONS_OFFSET - OUTCOMES_OFFSET;
 /// Offset of the decisions of the execution under way.
 pub const DECISIONS_OFFSET: usize = 32 << 20;
 /// Capacity in decisions.
@@ -49,6 +63,10 @@ pub const STACKS_OFFSET: usize = 768 << 20;
 pub const STACKS_SIZE: usize = 128 << 20;
 /// Size of the whole memory. It is sparse: pages never touched cost nothing.
 pub const CONTROL_SIZE: usize = 1 << 30;
+
+/// Address space that a worker reserves, in all: heap, shadow memory, arenas and stacks. Hardly any of
+/// it is ever touched.
+pub const ADDRESS_SPACE: usize = 5 << 39;
 
 /// The header, at offset 0.
 #[repr(C)]
@@ -149,6 +167,51 @@ pub struct Control {
     pub broken_off: AtomicU64,
     /// Exit code that means success.
     pub success: u32,
+    /// 0, or the exit code with which the runtime itself ended the worker, or its child: 70 for a
+    /// bug of the runtime. What it says then stands on stderr.
+    pub failure: AtomicU32,
+    /// Entries of the sites area, over all plans.
+    pub sites: AtomicU32,
+    /// Bytes used of the outcomes area.
+    pub outcomes: AtomicU32,
+}
+
+/// The site of an access that is not atomic, and touches what another thread touches too, where
+/// one of them writes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConflictingSite {
+    /// Key of the site.
+    pub key: u64,
+    /// 1 if nothing ordered the two accesses, which is a data race; else 0. A site may be listed once
+    /// for each.
+    pub is_race: u64,
+}
+
+/// How one or more executions ended that printed the same.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutcomeHeader {
+    /// How many they are.
+    pub count: u64,
+    /// Hash of what they printed and how they ended.
+    pub hash: u64,
+    /// A number of [`crate::mark::End`].
+    pub end: u32,
+    /// The exit code.
+    pub code: u32,
+    /// Bytes that they printed.
+    pub len: u32,
+    /// Keeps the size a multiple of eight.
+    pub reserved: u32,
+}
+
+/// How a directory becomes part of a private view of the file system.
+pub mod view {
+    /// By an overlay: what is changed in it is seen by the execution alone.
+    pub const OVERLAY: u8 = 1;
+    /// As it is: another file system below an overlay that cannot be changed, or not that way.
+    pub const BIND: u8 = 2;
 }
 
 /// Values of [`Control::searched`]; any other is 1 + the number of preemptions up to which
@@ -212,6 +275,19 @@ pub mod conditions {
     pub const SHARED_OBJECT: u32 = 1024;
     /// A native thread was there before executions start, and is in none of them.
     pub const EARLY_THREAD: u32 = 2048;
+    /// Files were changed without a private view of them.
+    pub const NO_VIEW: u32 = 4096;
+    /// Files were changed outside of the private view.
+    pub const FILES_OUTSIDE: u32 = 8192;
+    /// The race oracle has forgotten accesses for lack of room: a race may have gone unseen.
+    pub const RACES_MISSED: u32 = 1 << 14;
+    /// An access to more than 16 bytes, or across their border, was a scheduling point: searches go by its
+    /// first byte.
+    pub const WIDE_RACE: u32 = 1 << 15;
+    /// A signal handler ran.
+    pub const SIGNAL: u32 = 1 << 16;
+    /// Something waited for a time.
+    pub const DEADLINE: u32 = 1 << 17;
 }
 
 /// Why a plan ended.

@@ -78,9 +78,13 @@ pub struct FindingHeader {
     pub points: u64,
     /// Trace hash up to the finding.
     pub hash: u64,
-    /// Kind-specific: signal number, exit code, address of the race, last point that got on.
+    /// Kind-specific: signal number, exit code, address of the race, last point that got on, panics
+    /// before a deadlock.
     pub detail: [u64; 2],
 }
+
+/// Second detail of panics that are no finding: the execution passed in spite of them.
+pub const PASSED: u64 = 1;
 
 /// Bit in the signal number of a crash: the thread ran over the end of its stack.
 pub const STACK_OVERFLOW: u64 = 1 << 32;
@@ -143,10 +147,6 @@ pub struct Wait {
     pub is_lock: u32,
     /// 1 if the thread is part of a wait cycle.
     pub in_cycle: u32,
-    /// Thread whose wake-up on this object came when nobody waited, + 1; 0 if there was none.
-    pub lost_wake_thread: u32,
-    /// Site of that wake-up, or 0.
-    pub lost_wake_site: u32,
     /// Number of threads that hold the lock.
     pub holders: u32,
     /// Number of frames.

@@ -234,6 +234,14 @@ pub mod rmw {
     pub const UMAX: u32 = 9;
     /// Unsigned minimum.
     pub const UMIN: u32 = 10;
+    /// Addition of floats of four or eight bytes, as are the three that follow.
+    pub const FADD: u32 = 11;
+    /// Subtraction of floats.
+    pub const FSUB: u32 = 12;
+    /// Maximum of floats; a number wins over none.
+    pub const FMAX: u32 = 13;
+    /// Minimum of floats; a number wins over none.
+    pub const FMIN: u32 = 14;
 }
 
 /// Events of [`LOCK`]: an action in the low byte, a mode in the next.

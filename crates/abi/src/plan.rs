@@ -55,18 +55,24 @@ pub struct Plan {
     /// Number of [`MethodAnchor`]s that follow, by ascending key. Entries and exits of these
     /// functions are marked, unless the execution is recorded, which has those of all.
     pub methods: u32,
+    /// A number of [`Time`].
+    pub time: u32,
+    /// 1 to keep the different outcomes of executions (see [`crate::control::OutcomeHeader`]).
+    pub outcomes: u32,
     /// Keeps the size a multiple of eight.
     pub reserved: u32,
 }
 
 /// Bits of [`Plan::oracles`]. Panic, crash and deadlock are always watched.
 pub mod oracles {
-    /// Report data races.
+    /// Look for data races, and report them.
     pub const RACE: u32 = 1;
     /// Also report races in which an access is volatile.
     pub const VOLATILE_RACE: u32 = 2;
     /// Report use of freed memory, double frees and accesses beyond heap blocks.
     pub const HEAP: u32 = 4;
+    /// Look for data races, without reporting them: their sites are scheduling points later on.
+    pub const SILENT_RACE: u32 = 8;
 }
 
 /// Where scheduling points stand.
@@ -106,6 +112,31 @@ impl Memory {
         match self {
             Self::Sc => "sc",
             Self::Weak => "weak",
+        }
+    }
+}
+
+/// When virtual time advances to the earliest deadline.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    /// When no thread can run, and where a given schedule says so.
+    #[default]
+    Idle = 0,
+    /// Also at scheduling points that the strategy chooses, or the seed if the strategy decides
+    /// about threads only.
+    Any = 1,
+    /// The same, but only for deadlines that have passed already.
+    Passed = 2,
+}
+
+impl Time {
+    /// The value with this number; unknown numbers mean [`Time::Idle`].
+    pub const fn from_number(number: u32) -> Self {
+        match number {
+            1 => Self::Any,
+            2 => Self::Passed,
+            _ => Self::Idle,
         }
     }
 }
@@ -195,14 +226,44 @@ pub struct ThreadAnchor {
 
 /// A bit of [`Switch::to`] and [`Decision::to`]: this is no switch. The step is an atomic load
 /// of thread `from` that reads an old value, and the other bits say how many stores it lies
-/// before the newest one.
+/// before the newest one. [`TIME_ADVANCES`] and [`TIME_IS_UP`] are apart.
 pub const READS_OLD: u16 = 1 << 15;
 
-/// How old the value is that is read, if this is what a [`Switch::to`] or [`Decision::to`] says.
-pub const fn age_read(to: u16) -> Option<u16> {
-    match to & READS_OLD {
-        0 => None,
-        _ => Some(to & !READS_OLD),
+/// As [`Switch::to`] and [`Decision::to`]: before the step of `from`, virtual time advances to the
+/// earliest deadline although a thread can run. Only then the next thread is picked.
+pub const TIME_ADVANCES: u16 = u16::MAX;
+
+/// The same where that deadline has passed already, or does within [`TIME_SLACK`]: no program can
+/// rely on the difference.
+pub const TIME_IS_UP: u16 = u16::MAX - 1;
+
+/// Nanoseconds by which a deadline may pass late without anything being slow: the slack that
+/// Linux gives the timers of a thread.
+pub const TIME_SLACK: u64 = 50_000;
+
+/// What a [`Switch::to`] or [`Decision::to`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// This thread runs next.
+    Thread(u16),
+    /// The load reads the value that so many stores lie behind.
+    OldValue(u16),
+    /// The earliest deadline passes, which was still to come if `is_early`.
+    Time {
+        /// Whether time advances for that.
+        is_early: bool,
+    },
+}
+
+impl Choice {
+    /// The choice that this number means.
+    pub const fn of(to: u16) -> Self {
+        match to {
+            TIME_ADVANCES => Self::Time { is_early: true },
+            TIME_IS_UP => Self::Time { is_early: false },
+            to if to & READS_OLD != 0 => Self::OldValue(to & !READS_OLD),
+            to => Self::Thread(to),
+        }
     }
 }
 
@@ -212,7 +273,7 @@ pub const fn age_read(to: u16) -> Option<u16> {
 pub struct Switch {
     /// The thread that gives way.
     pub from: u16,
-    /// The thread that runs next, or [`READS_OLD`].
+    /// The thread that runs next, or another [`Choice`].
     pub to: u16,
     /// With `site_key` 0: the number of scheduling points `from` has passed, from 0.
     /// Else: how many points at that site `from` has passed, from 0.
@@ -326,13 +387,14 @@ impl RuleKind {
 
 /// One decision that the runtime noted down: a place where the thread that runs next is not
 /// the default (the current thread if it can run, else the enabled one with the lowest number),
-/// or where an atomic load did not read the newest value.
+/// where an atomic load did not read the newest value, or where a deadline passed although a
+/// thread could run.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The thread that ran until here.
     pub from: u16,
-    /// The thread chosen, or [`READS_OLD`].
+    /// The thread chosen, or another [`Choice`].
     pub to: u16,
     /// Scheduling points that `from` has passed, from 0.
     pub step: u32,

@@ -18,12 +18,13 @@ pub struct RawEvent {
     pub address: u64,
     /// Value read, written or returned, where known: of a plain access of more than eight bytes a
     /// hash, which [`crate::site::Operation::Value`]s may follow; bytes of an allocation; for arguments
-    /// their number, for messages what tells them apart, for branches the way, for leaving a
+    /// their number, for wake-ups how many threads were woken, for messages what tells them apart, for branches the way, for leaving a
     /// function 1 if it was unwound, and for frames the number of the thread they belong to.
     pub value: u64,
-    /// Bytes touched; bytes of a frame.
+    /// Bytes touched; bytes of a frame; for wake-ups bits of [`wake`].
     pub len: u32,
-    /// Memory order, or lock mode, or 0.
+    /// Memory order, or lock mode, or 0; for wake-ups the number of the thread that was woken first,
+    /// + 1, or 0 if none was.
     pub order: u16,
     /// Bits of [`flags`].
     pub flags: u16,
@@ -39,6 +40,14 @@ pub struct RawEvent {
 /// pick, so that decisions can be anchored to sites. Readers keep these apart from events.
 pub const PICK: u16 = u16::MAX;
 
+/// As [`RawEvent::operation`]: not an event of the program either, but a deadline that passed
+/// although a thread could run. [`RawEvent::thread`] is the one that waited, or
+/// [`NO_THREAD`] for a timer, [`RawEvent::site`] where it waits, [`RawEvent::value`] by how many
+/// nanoseconds time advanced, and [`RawEvent::address`] how many it would have waited in all.
+pub const EXPIRY: u16 = u16::MAX - 1;
+/// In place of a thread.
+pub const NO_THREAD: u16 = u16::MAX;
+
 /// Bits of [`RawEvent::flags`].
 pub mod flags {
     /// The event was a scheduling point.
@@ -50,6 +59,12 @@ pub mod flags {
     pub const AGE: u16 = 0xff00;
     /// How far [`AGE`] is shifted.
     pub const AGE_SHIFT: u32 = 8;
+}
+
+/// Bits of [`RawEvent::len`] of a wake-up.
+pub mod wake {
+    /// A wake-up that finds no waiting thread is kept for the next one, as by a semaphore.
+    pub const KEPT: u32 = 1;
 }
 
 /// A stack in the stacks area: a count, then that many return addresses, innermost first.

@@ -57,6 +57,8 @@ pub struct Span {
     pub first: u32,
     /// Its last one.
     pub last: u32,
+    /// Whether it ends because its thread waits, in the middle of its function.
+    pub is_cut: bool,
 }
 
 /// Something read: of which place, and what, if that is known.
@@ -106,7 +108,7 @@ pub enum Unknown {
 }
 
 /// How an outcome compares with those of the units one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Severity {
     /// It is that of no serial order.
     Unserializable,
@@ -115,6 +117,7 @@ pub enum Severity {
     /// This unit waits for others in the middle of its function, and lets them in.
     Waits(usize),
     /// An order has no outcome to compare with.
+    #[default]
     Unknown,
 }
 
@@ -125,7 +128,7 @@ impl Outcome {
     }
 
     /// Whether the set was the same before, and the units are as much of their functions.
-    fn is_comparable(&self, other: &Self) -> bool {
+    pub fn is_comparable(&self, other: &Self) -> bool {
         let mut known = self.before.iter();
         self.waits == other.waits
             && known
@@ -248,6 +251,7 @@ fn span(work: &Work) -> Option<Span> {
         begins: work.begins,
         first: first?.at,
         last: last?.at,
+        is_cut: work.is_cut,
     })
 }
 

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::allowance::Allowance;
+use crate::earlier;
 use crate::finish::finish;
 use crate::queue::Queue;
 use crate::session::Session;
@@ -15,6 +16,7 @@ use crate::store::LastRun;
 use crate::test_run::run_turn;
 use crate::{Error, Event, Options, Progress, Summary, Target, TestResult, Verdict};
 use raddle_abi::plan::Memory;
+use raddle_trace::finding::Finding;
 use raddle_trace::results::Totals;
 
 /// Time between two progress events.
@@ -107,7 +109,11 @@ fn work(session: &Session<'_>, targets: &[Target], queue: &Queue, all_done: &Bar
     while let Some((mut course, waiting)) = queue.take() {
         let target = &targets[course.index];
         let verdict = if session.is_over() {
-            course.out_of_time(session)
+            let known = match course.turns {
+                0 => earlier::take_up(session, target, &mut course),
+                _ => None,
+            };
+            known.unwrap_or_else(|| course.out_of_time(session))
         } else {
             if course.turns == 0 {
                 session.send(Event::TestStarted(course.index));
@@ -134,15 +140,23 @@ fn work(session: &Session<'_>, targets: &[Target], queue: &Queue, all_done: &Bar
 
 fn summary(session: &Session<'_>, tests: Vec<TestResult>, interrupted: bool) -> Summary {
     let found = session.found();
+    let (timing, findings) = found
+        .reported
+        .values()
+        .cloned()
+        .partition(|finding: &Finding| finding.timing.is_some());
     let used = |rule: usize| found.ignored.values().any(|&by| by == rule);
     Summary {
         totals: Totals {
             seconds: session.seconds(),
             interrupted,
             is_weak: session.options.memory_model == Memory::Weak,
+            unconfirmed: found.unconfirmed(),
+            internal_errors: crate::internal_errors().len(),
             ..Totals::of(&tests)
         },
-        findings: found.reported.values().cloned().collect(),
+        findings,
+        timing,
         tests,
         unused_ignores: (0..session.options.ignore.len())
             .filter(|&rule| !used(rule))
@@ -157,7 +171,7 @@ fn progress(session: &Session<'_>, tests_total: usize, rate: &mut Rate) -> Progr
         per_second: rate.update(executions),
         tests_done: session.tests_done.load(Ordering::Relaxed),
         tests_total,
-        findings: session.found().reported.len(),
+        findings: session.found().failing(),
         time_left: session.estimated_time_left(),
         search: session.estimate().search(),
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::{Decision, Granularity, Switch, ThreadAnchor};
+use raddle_abi::plan::{Decision, Granularity, Switch, ThreadAnchor, Time};
 use raddle_abi::record::RawEvent;
 use raddle_abi::site::Operation;
 use raddle_schedule::anchor::{Passed, Spawn, anchor_threads, switches_by_site, switches_by_step};
@@ -21,7 +21,7 @@ use crate::evidence::Evidence;
 use crate::explain::Explainer;
 use crate::runner::{Limits, Patience, ProcessRunner};
 use crate::session::Session;
-use crate::{Error, Target};
+use crate::{Error, Target, timing};
 
 /// Most events of a stored trace: what is longer is of no use to a reader.
 const TRACED_EVENTS: usize = 1 << 20;
@@ -32,10 +32,16 @@ const MINIMISE_TIME: Duration = Duration::from_secs(3);
 /// looked for.
 const SEARCHED_POINTS: u64 = 200_000;
 const SEARCHED: u64 = 1000;
+/// The least executions in which a failure is looked for that needs no early expiry.
+const LEAST_SEARCHED: u64 = 30;
+/// Attempts that the minimiser needs to leave out all early expiries.
+const WITHOUT_EXPIRIES: usize = 2;
 /// No more preemptions than that are looked for.
 const MOST_PREEMPTIONS: u32 = 3;
 /// Time that showing a finding again may take when the campaign is over.
 const LAST_REPLAYS: Duration = Duration::from_secs(10);
+/// The same when the user has stopped the tool.
+const STOPPED_REPLAYS: Duration = Duration::from_millis(500);
 /// Switches of which a schedule says in words where they are.
 const PLACED: usize = 1000;
 /// Events among which the one behind a decision is searched.
@@ -105,9 +111,19 @@ impl Confirmation<'_> {
         let uncounted = AtomicU64::new(0);
         let (session, start) = (self.session, Instant::now());
         let is_stored = Cell::new(false);
-        let patience = || match session.is_over() {
-            true if is_stored.get() || start.elapsed() > LAST_REPLAYS => Patience::None,
-            _ => Patience::Long,
+        let stopped: Cell<Option<Instant>> = Cell::new(None);
+        let patience = || {
+            if session.is_stopped() && stopped.get().is_none() {
+                stopped.set(Some(Instant::now()));
+            }
+            let is_late = start.elapsed() > LAST_REPLAYS
+                || stopped
+                    .get()
+                    .is_some_and(|at| at.elapsed() > STOPPED_REPLAYS);
+            match session.is_over() {
+                true if is_stored.get() || is_late => Patience::None,
+                _ => Patience::Long,
+            }
         };
         let limits = Limits::from(session.options);
         let mut replays = ProcessRunner::new(self.target, limits, &patience, &uncounted);
@@ -120,7 +136,18 @@ impl Confirmation<'_> {
             executions,
             switches: raw.decisions.len(),
         };
-        let confirmed = self.store(id, &first, &schedule, found);
+        let explained =
+            self.explainer
+                .explain_as(id, self.target, &first.raw, first.recording.as_ref());
+        let name = explained.id.clone();
+        if name != id && session.found().is_settled(&name) {
+            // Another one of the same cause was stored before.
+            return Some(Confirmed {
+                finding: explained,
+                error: None,
+            });
+        }
+        let confirmed = self.store(id, &name, &first, &schedule, found);
         if confirmed.error.is_some() || session.is_over() {
             return Some(confirmed);
         }
@@ -128,12 +155,12 @@ impl Confirmation<'_> {
         if let Some(simpler) = self.simpler(&mut replays, id, &first, request)
             && let Some(schedule) = self.replayable(&mut replays, id, request, &simpler)
         {
-            return Some(self.store(id, &simpler, &schedule, found));
+            return Some(self.store(id, &name, &simpler, &schedule, found));
         }
         let schedule = self
             .replayable(&mut replays, id, request, &first)
             .unwrap_or(schedule);
-        Some(self.store(id, &first, &schedule, found))
+        Some(self.store(id, &name, &first, &schedule, found))
     }
 
     /// Runs a plan; `Some` if the finding with this id came up.
@@ -149,7 +176,11 @@ impl Confirmation<'_> {
             record: plan.record || is_violation,
             ..plan.clone()
         };
-        let outcome = replays.run(&plan).ok()?;
+        let outcome = replays.run(&plan);
+        let session = self.session;
+        let outcome = outcome
+            .inspect_err(|error| session.note_trouble(error))
+            .ok()?;
         let raw = match is_violation {
             true => self
                 .evidence
@@ -157,7 +188,7 @@ impl Confirmation<'_> {
             false => outcome
                 .findings
                 .into_iter()
-                .find(|raw| self.explainer.id(raw) == id)?,
+                .find(|raw| self.explainer.shows(raw, id))?,
         };
         Some(Shown {
             raw,
@@ -186,19 +217,35 @@ impl Confirmation<'_> {
         first: &Shown,
         request: &PlanRequest,
     ) -> Option<Shown> {
-        let original = first.failing();
+        let mut original = first.failing();
         let start = Instant::now();
         let session = self.session;
         let is_over = || session.is_over() || start.elapsed() > MINIMISE_TIME;
         let budget = session.options.minimise as usize;
-        let mut best = minimise(&original, budget, &mut |candidate| {
-            if is_over() {
-                return None;
-            }
-            let plan = replay_plan(request, &first.raw, candidate, false);
-            Some(self.show(replays, id, &plan)?.failing())
-        })
-        .best;
+        let shorten = |this: &mut Self,
+                       replays: &mut ProcessRunner<'_>,
+                       original: &Failing,
+                       budget: usize| {
+            let mut attempt = |candidate: &[Switch]| {
+                if is_over() {
+                    return None;
+                }
+                let plan = replay_plan(request, &first.raw, candidate, false);
+                Some(this.show(replays, id, &plan)?.failing())
+            };
+            minimise(original, budget, &mut attempt).best
+        };
+        // Whether it is about time is asked in any case.
+        let is_timing = timing::is_timing(&first.raw);
+        let least = if is_timing { WITHOUT_EXPIRIES } else { 0 };
+        let mut best = shorten(self, replays, &original, budget.max(least));
+        if is_timing
+            && best.needs_early_expiry()
+            && let Some(other) = self.search_without_expiries(replays, id, request, &first.raw)
+        {
+            best = shorten(self, replays, &other, budget);
+            original = other;
+        }
         for bound in 0..best.preemptions.min(MOST_PREEMPTIONS) {
             // A search does not stop at what only the monitor sees.
             if budget == 0 || is_over() || first.raw.kind == Kind::AtomicSet {
@@ -218,6 +265,25 @@ impl Confirmation<'_> {
         }
         let plan = replay_plan(request, &first.raw, &best.switches, true);
         self.show(replays, id, &plan)
+    }
+
+    /// Looks for the finding in executions in which no deadline passes early.
+    fn search_without_expiries(
+        &mut self,
+        replays: &mut ProcessRunner<'_>,
+        id: &str,
+        request: &PlanRequest,
+        raw: &RawFinding,
+    ) -> Option<Failing> {
+        let plan = PlanRequest {
+            strategy: "portfolio".to_owned(),
+            executions: (SEARCHED_POINTS / raw.points.max(1)).clamp(LEAST_SEARCHED, SEARCHED),
+            time: Time::Passed,
+            ..replay_plan(request, raw, &[], false)
+        };
+        let found = self.show_anew(replays, id, &plan)?;
+        let plan = replay_plan(request, raw, &switches_by_step(&found.raw.decisions), false);
+        Some(self.show_anew(replays, id, &plan)?.failing())
     }
 
     /// Looks for the finding among all that can happen with so many preemptions, or at least
@@ -316,6 +382,7 @@ impl Confirmation<'_> {
             memory: request.memory,
             max_points: request.max_points,
             length: raw.length,
+            first_thread: self.explainer.first_thread,
             oracles: request.oracles,
             racy: self.racy(request, recording),
             switches,
@@ -370,11 +437,19 @@ impl Confirmation<'_> {
     }
 
     /// Makes the finding and stores it with its schedule and its trace.
-    fn store(&mut self, id: &str, shown: &Shown, schedule: &Schedule, found: Found) -> Confirmed {
-        let mut finding = self
-            .explainer
-            .explain(self.target, &shown.raw, shown.recording.as_ref());
-        finding.schedule = self.session.store.schedule_path(id).display().to_string();
+    fn store(
+        &mut self,
+        id: &str,
+        name: &str,
+        shown: &Shown,
+        schedule: &Schedule,
+        found: Found,
+    ) -> Confirmed {
+        let mut finding =
+            self.explainer
+                .explain_as(id, self.target, &shown.raw, shown.recording.as_ref());
+        name.clone_into(&mut finding.id);
+        finding.schedule = self.session.store.schedule_path(name).display().to_string();
         self.evidence.complete(&mut finding);
         finding.confirmed = true;
         finding.executions = found.executions;
@@ -384,7 +459,7 @@ impl Confirmation<'_> {
             found: found.switches,
         });
         let error = self.save(&finding, shown, schedule).err();
-        if error.is_some() && !self.session.store.schedule_path(id).is_file() {
+        if error.is_some() && !self.session.store.schedule_path(name).is_file() {
             finding.schedule.clear();
         }
         Confirmed { finding, error }

@@ -12,9 +12,11 @@ use std::time::Duration;
 
 use raddle_abi::ABI_VERSION;
 use raddle_abi::control::{
-    CONTROL_MAGIC, CONTROL_SIZE, Control, DECISIONS_CAPACITY, DECISIONS_OFFSET, EVENTS_OFFSET,
-    EVENTS_SIZE, EXPERIENCE_OFFSET, EXPERIENCE_WORDS, FINDINGS_OFFSET, FINDINGS_SIZE, MARKS_OFFSET,
-    MARKS_SIZE, OUTPUT_OFFSET, OUTPUT_SIZE, PLAN_OFFSET, PLAN_SIZE, STACKS_OFFSET, STACKS_SIZE,
+    CONTROL_MAGIC, CONTROL_SIZE, ConflictingSite, Control, DECISIONS_CAPACITY, DECISIONS_OFFSET,
+    EVENTS_OFFSET, EVENTS_SIZE, EXPERIENCE_OFFSET, EXPERIENCE_WORDS, FINDINGS_OFFSET,
+    FINDINGS_SIZE, MARKS_OFFSET, MARKS_SIZE, OUTCOMES_OFFSET, OUTCOMES_SIZE, OUTPUT_OFFSET,
+    OUTPUT_SIZE, PLAN_OFFSET, PLAN_SIZE, SITES_CAPACITY, SITES_OFFSET, STACKS_OFFSET, STACKS_SIZE,
+    VIEW_OFFSET, VIEW_SIZE,
 };
 use raddle_abi::plan::{Carrier, Decision};
 use raddle_abi::record::RawEvent;
@@ -80,6 +82,16 @@ impl SharedMemory {
         unsafe { self.base.cast::<Control>().as_ref() }
     }
 
+    /// Says of which directories executions get a private view. Nothing has been started yet.
+    pub fn set_view(&mut self, view: &[u8]) {
+        let length = view.len().min(VIEW_SIZE - 1);
+        // SAFETY: that many bytes fit, a zero stands behind them, and nobody reads them yet.
+        unsafe {
+            let area = self.base.as_ptr().add(VIEW_OFFSET);
+            std::ptr::copy_nonoverlapping(view.as_ptr(), area, length);
+        }
+    }
+
     /// Hands a plan to the worker, which must be idle, and returns the plan's number.
     pub fn send_plan(&mut self, plan: &[u8]) -> Result<u32, PlanTooLarge> {
         if plan.len() > PLAN_SIZE {
@@ -102,6 +114,7 @@ impl SharedMemory {
             &header.record_overflow,
             &header.diverged,
             &header.marks,
+            &header.outcomes,
         ] {
             counter.store(0, Ordering::Relaxed);
         }
@@ -179,6 +192,19 @@ impl SharedMemory {
     pub fn marks(&self) -> Vec<u8> {
         let len = self.header().marks.load(Ordering::Acquire) as usize;
         self.copy(MARKS_OFFSET, len.min(MARKS_SIZE))
+    }
+
+    /// Bytes of the sites of conflicting accesses.
+    pub fn conflicts(&self) -> Vec<u8> {
+        let count = self.header().sites.load(Ordering::Acquire) as usize;
+        let count = count.min(SITES_CAPACITY);
+        self.copy(SITES_OFFSET, count * size_of::<ConflictingSite>())
+    }
+
+    /// Bytes of the outcomes of executions.
+    pub fn outcomes(&self) -> Vec<u8> {
+        let len = self.header().outcomes.load(Ordering::Acquire) as usize;
+        self.copy(OUTCOMES_OFFSET, len.min(OUTCOMES_SIZE))
     }
 
     /// Bytes of the recorded events.

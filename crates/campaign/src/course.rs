@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use raddle_abi::control::conditions;
-use raddle_abi::plan::{Carrier, Memory, Reexecution};
-use raddle_trace::runner::{Outcome, Searched};
+use raddle_abi::plan::{Carrier, Reexecution, Time};
+use raddle_trace::runner::{ExecutionOutcome, Outcome, RawStep, Searched};
 
+use crate::conflicts::ConflictShare;
 use crate::explore::Batch;
 use crate::paused::Paused;
 use crate::predict::Hunt;
@@ -14,6 +14,8 @@ use crate::session::Session;
 use crate::store::TestState;
 use crate::{Options, Verdict};
 
+/// Panics of executions that passed, of which it is known where they began.
+const EXPECTED_PANICS: usize = 256;
 /// Scheduling points that all executions of a test may have together, where the user gives no
 /// number of executions.
 const BUDGET_POINTS: u64 = 5_000_000;
@@ -35,6 +37,8 @@ pub(crate) struct Course {
     pub patience: Duration,
     /// How far it is; also what `--continue` reads.
     pub tally: TestState,
+    /// How far an earlier run got that this one continues.
+    pub before: TestState,
     /// Its serial runs.
     pub serial: SerialRuns,
     /// What it was in the middle of when its turn ended.
@@ -61,12 +65,29 @@ pub(crate) struct Course {
     pub is_searched: bool,
     /// Times each kind of finding occurred.
     pub occurrences: [u64; 16],
+    /// Panics of executions that passed.
+    pub expected_panics: Vec<RawStep>,
     /// Bits of [`raddle_abi::control::conditions`].
     pub conditions: u32,
     /// Panics in threads that nobody joined.
     pub stray_panics: u32,
     /// Numbers of the system calls that cannot be undone.
     pub syscalls: Vec<u32>,
+    /// When time advances in what is explored.
+    pub time: Time,
+    /// Executions with the same schedule were seen to differ.
+    pub is_nondeterministic: bool,
+    /// Executions with more scheduling points.
+    pub conflict_share: ConflictShare,
+    /// The different outcomes of executions, if the user wants to know.
+    pub outcomes: Vec<ExecutionOutcome>,
+}
+
+/// Adds a key to a sorted list.
+fn add(keys: &mut Vec<u64>, key: u64) {
+    if let Err(place) = keys.binary_search(&key) {
+        keys.insert(place, key);
+    }
 }
 
 impl Course {
@@ -78,6 +99,7 @@ impl Course {
             spent: Duration::ZERO,
             patience: Duration::ZERO,
             tally: TestState::default(),
+            before: TestState::default(),
             serial: SerialRuns::default(),
             paused: None,
             reexecution: Reexecution::Auto,
@@ -91,9 +113,14 @@ impl Course {
             searched: None,
             is_searched: false,
             occurrences: [0; 16],
+            expected_panics: Vec::new(),
             conditions: 0,
             stray_panics: 0,
             syscalls: Vec::new(),
+            time: Time::Idle,
+            is_nondeterministic: false,
+            conflict_share: ConflictShare::default(),
+            outcomes: Vec::new(),
         }
     }
 
@@ -102,11 +129,15 @@ impl Course {
         self.tally.executions += outcome.executions;
         self.tally.points += outcome.points;
         self.tally.cut += outcome.cut;
+        if self.serial.is_settled() {
+            self.tally.whole += outcome.executions.saturating_sub(outcome.cut);
+        }
         self.tally.longest = outcome
             .length
             .max(outcome.last_points)
             .max(self.tally.longest);
         self.tally.threads = self.tally.threads.max(outcome.threads);
+        self.expect(outcome);
         self.conditions |= outcome.conditions;
         self.stray_panics += outcome.stray_panics;
         self.syscalls.clone_from(&outcome.syscalls);
@@ -119,26 +150,35 @@ impl Course {
         for (sum, count) in self.occurrences.iter_mut().zip(outcome.occurrences) {
             *sum += count;
         }
+        for site in &outcome.conflicts {
+            add(&mut self.tally.conflicting, site.key);
+            if site.is_race != 0 {
+                add(&mut self.tally.racy, site.key);
+            }
+        }
+        for outcome in &outcome.outcomes {
+            let known = self
+                .outcomes
+                .iter_mut()
+                .find(|known| (known.end, &known.output) == (outcome.end, &outcome.output));
+            match known {
+                Some(known) => known.count += outcome.count,
+                None => self.outcomes.push(outcome.clone()),
+            }
+        }
     }
 
-    /// The number of preemptions up to which everything was run, if that can be said: what
-    /// the runtime could not control may always do something else, and nobody searches which
-    /// values loads may read.
-    pub fn exhaustive(&self, options: &Options) -> Option<u32> {
-        const UNCONTROLLED: u32 = conditions::FORKED
-            | conditions::FOREIGN_THREAD
-            | conditions::EARLY_THREAD
-            | conditions::BLOCKED_OUTSIDE
-            | conditions::HEAP_LIMIT
-            | conditions::THREAD_LIMIT;
-        match self.searched {
-            Some(Searched::UpTo { preemptions } | Searched::All { preemptions })
-                if self.conditions & UNCONTROLLED == 0 && options.memory_model == Memory::Sc =>
-            {
-                Some(preemptions)
-            }
-            _ => None,
-        }
+    /// Notes the panics of executions that passed.
+    pub fn expect(&mut self, outcome: &Outcome) {
+        let room = EXPECTED_PANICS.saturating_sub(self.expected_panics.len());
+        let expected = outcome.expected_panics.iter().take(room).cloned();
+        self.expected_panics.extend(expected);
+    }
+
+    /// Adds the hash of a batch of executions to that of the batches before.
+    pub fn add_hash(&mut self, batch: u64) {
+        let before = self.tally.hash;
+        self.tally.hash = (before.rotate_left(23) ^ batch).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
     /// How many executions the test gets: as many as the user wants, else fewer the longer
@@ -166,6 +206,22 @@ impl Course {
         // A prediction is done when all of it was tried.
         let is_enough = options.prediction.is_none() && self.tally.explored >= self.budget(options);
         is_enough || self.tally.findings.len() as u64 >= options.max_findings || self.is_searched
+    }
+
+    /// Executions, scheduling points and cut executions of this run, without those of an earlier one.
+    pub const fn counts(&self) -> (u64, u64, u64) {
+        let (tally, before) = (&self.tally, &self.before);
+        (
+            tally.executions.saturating_sub(before.executions),
+            tally.points.saturating_sub(before.points),
+            tally.cut.saturating_sub(before.cut),
+        )
+    }
+
+    /// Whether every explored execution was ended for its length: then nothing is known about
+    /// what comes after.
+    pub fn is_all_cut(&self) -> bool {
+        self.tally.cut > 0 && self.tally.whole == 0 && self.tally.findings.is_empty()
     }
 
     /// Whether there may be more to explore, now or in a run that continues this one.
@@ -204,6 +260,16 @@ impl Course {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_order_of_batches_is_part_of_the_hash() {
+        let hash = |batches: [u64; 2]| {
+            let mut course = Course::new(0);
+            batches.into_iter().for_each(|batch| course.add_hash(batch));
+            course.tally.hash
+        };
+        assert_ne!(hash([1, 2]), hash([2, 1]));
+    }
 
     #[test]
     fn short_tests_get_more_executions_and_the_user_has_the_last_word() {

@@ -37,6 +37,14 @@ pub enum Error {
         /// Where it was looked for.
         results: PathBuf,
     },
+    /// Several findings have ids that begin so.
+    #[error("`{id}` is the beginning of several ids: {}", matches.join(", "))]
+    AmbiguousFinding {
+        /// What was asked for.
+        id: String,
+        /// The ids.
+        matches: Vec<String>,
+    },
     /// A worker process cannot be started at all.
     #[error("cannot start {}: {source}", path.display())]
     Start {
@@ -48,6 +56,14 @@ pub enum Error {
     /// The machine gives no shared memory.
     #[error("cannot create shared memory for a worker: {0}")]
     SharedMemory(std::io::Error),
+    /// The machine refuses what a worker needs; nothing can be said about the program.
+    #[error("{what}; {advice}")]
+    Machine {
+        /// What was refused.
+        what: String,
+        /// What to do.
+        advice: &'static str,
+    },
     /// The strategy's name is not known.
     #[error("{0}")]
     Strategy(String),

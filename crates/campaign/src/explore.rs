@@ -9,6 +9,7 @@ use raddle_abi::control::PlanEnd;
 use raddle_abi::plan::Reexecution;
 use raddle_trace::runner::{Death, Outcome};
 
+use crate::conflicts;
 use crate::predict;
 use crate::test_run::{Ended, TestRun};
 
@@ -41,6 +42,7 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
             .batch
             .size()
             .min(budget - test.course.tally.explored);
+        conflicts::share(test, size, reexecution)?;
         let mut request = test.request(&strategy, size);
         request.seed = request.seed.wrapping_add(test.course.tally.explored);
         request.reexecution = reexecution;
@@ -54,11 +56,12 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
         estimate.advance(test.course.index, part, outcome.search_progress);
         drop(estimate);
         // With another set of scheduling points there is more to search.
-        let is_same = test.course.tally.racy == request.racy;
+        let is_same = test.request(&strategy, 0).racy == request.racy;
+        test.course.time = request.time;
         test.course.searched = outcome.searched.filter(|_| is_same);
         let is_early = outcome.end == PlanEnd::Complete && outcome.executions < request.executions;
         test.course.is_searched = is_early && test.course.searched.is_some();
-        test.course.tally.hash = combine(test.course.tally.hash, outcome.plan_hash);
+        test.course.add_hash(outcome.plan_hash);
         match (&outcome.died, outcome.end) {
             (None, PlanEnd::Broken) | (Some(Death::Signal(_)), _) => {
                 broken += 1;
@@ -74,8 +77,7 @@ pub(crate) fn explore(test: &mut TestRun<'_>) -> Ended<()> {
             (Some(death), _) => {
                 let words = test.death_in_words(death);
                 let seed = request.seed.wrapping_add(outcome.executions);
-                test.session
-                    .note(test.target, format!("execution with seed {seed}: {words}"));
+                test.unconfirmed_death(death, format!("execution with seed {seed}: {words}"));
                 test.course.tally.explored += 1;
                 stuck += 1;
                 if stuck == STUCK {
@@ -123,11 +125,6 @@ impl Batch {
     }
 }
 
-/// Adds a batch's hash to that of the batches before.
-fn combine(before: u64, batch: u64) -> u64 {
-    (before.rotate_left(23) ^ batch).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,10 +147,5 @@ mod tests {
         assert_eq!(batch.size(), 16);
         ran(&mut batch, 1, 100_000_000);
         assert_eq!(batch.size(), 1);
-    }
-
-    #[test]
-    fn the_order_of_batches_is_part_of_the_hash() {
-        assert_ne!(combine(combine(0, 1), 2), combine(combine(0, 2), 1));
     }
 }

@@ -2,9 +2,11 @@
 
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::{Memory, Reexecution};
-use raddle_trace::runner::Searched;
+use raddle_trace::results::TestOutcome;
+use raddle_trace::runner::{ExecutionOutcome, OutcomeEnd, Searched};
 
 use crate::course::Course;
+use crate::exhaustiveness;
 use crate::predict::seen;
 use crate::session::Session;
 use crate::{Target, TestResult, Verdict, verdict};
@@ -16,32 +18,77 @@ pub(crate) fn finish(
     mut course: Course,
     verdict: Verdict,
 ) -> TestResult {
+    let verdict = match verdict {
+        Verdict::Explored if course.is_all_cut() => Verdict::NotTestable {
+            why: verdict::ALL_CUT.to_owned(),
+        },
+        verdict => verdict,
+    };
     notes(session, target, &course, &verdict);
+    unconfirmed(session, target, &course);
     if let Some(prediction) = session.options.prediction
         && verdict == Verdict::Explored
     {
         seen::conclude(session, target, &course, prediction);
     }
+    related(session, target, &course);
     settle_counts(session, &course);
+    let outcomes = outcomes(std::mem::take(&mut course.outcomes));
+    if !outcomes.is_empty() {
+        session.note(target, outcomes_in_words(&outcomes));
+    }
     if course.turns > 0 {
         remember(session, target, &mut course, &verdict);
     }
+    let (executions, points, cut) = course.counts();
     TestResult {
         index: course.index,
         test: target.name.clone(),
         target: target.target.clone(),
         verdict,
-        executions: course.tally.executions,
-        points: course.tally.points,
-        cut: course.tally.cut,
+        executions,
+        points,
+        cut,
         threads: course.tally.threads,
-        exhaustive: course.exhaustive(session.options),
+        exhaustive: exhaustiveness::bound(&course, target, session.options),
+        is_complete: exhaustiveness::is_complete(&course, target, session.options),
         reexecution: course.reexecution.word(),
         carrier: course.carrier.word(),
         hash: course.tally.hash,
         seconds: course.spent.as_secs_f64(),
         findings: course.tally.findings,
+        timing: course.tally.timing,
+        outcomes,
     }
+}
+
+/// What `--outcomes` lists, the most frequent first.
+fn outcomes(mut outcomes: Vec<ExecutionOutcome>) -> Vec<TestOutcome> {
+    outcomes.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.cmp(other)));
+    let listed = outcomes.into_iter().map(|outcome| TestOutcome {
+        end: match outcome.end {
+            OutcomeEnd::Exit(code) => format!("exit {code}"),
+            OutcomeEnd::Finding => "finding".to_owned(),
+            OutcomeEnd::Cut => "cut".to_owned(),
+        },
+        output: String::from_utf8_lossy(&outcome.output).into_owned(),
+        executions: outcome.count,
+    });
+    listed.collect()
+}
+
+/// A sentence about the outcomes.
+fn outcomes_in_words(outcomes: &[TestOutcome]) -> String {
+    let lines = outcomes.iter().map(|outcome| {
+        let TestOutcome {
+            end,
+            output,
+            executions,
+        } = outcome;
+        format!("\n  {executions} times, {end}: {}", output.trim_end())
+    });
+    let lines: String = lines.collect();
+    format!("{} different outcomes{lines}", outcomes.len())
 }
 
 fn remember(session: &Session<'_>, target: &Target, course: &mut Course, verdict: &Verdict) {
@@ -51,11 +98,60 @@ fn remember(session: &Session<'_>, target: &Target, course: &mut Course, verdict
         Verdict::Explored if is_complete => ("explored", ""),
         Verdict::Explored | Verdict::NotRun { .. } => ("", ""),
         Verdict::SingleThreaded => ("single-threaded", ""),
+        Verdict::Failed { why } => ("failed", why.as_str()),
+        // More may be allowed the next time.
+        Verdict::NotTestable { .. } if course.is_all_cut() => ("", ""),
         Verdict::NotTestable { why } => ("not testable", why.as_str()),
     };
     course.tally.verdict = word.to_owned();
     course.tally.why = why.to_owned();
+    course.tally.searched = Searched::word(course.searched);
+    course.tally.conditions = course.conditions;
+    course.tally.reexecution = course.reexecution as u32;
+    course.tally.carrier = course.carrier as u32;
     session.remember(target, course.tally.clone(), true);
+}
+
+/// Tells what was seen and not confirmed, unless it was confirmed in the meantime.
+fn unconfirmed(session: &Session<'_>, target: &Target, course: &Course) {
+    for (id, sentence) in &course.tally.unconfirmed {
+        let is_settled = session.found().is_settled(id);
+        if !is_settled {
+            session.note(target, sentence.clone());
+        }
+    }
+}
+
+/// Tells how many races were seen that have the cause of a reported one.
+fn related(session: &Session<'_>, target: &Target, course: &Course) {
+    let found = session.found();
+    let own = |id: &&String| {
+        let finding = found.reported.get(*id);
+        finding
+            .is_some_and(|finding| finding.test == target.name && finding.target == target.target)
+    };
+    let sentences: Vec<String> = course
+        .tally
+        .findings
+        .iter()
+        .filter(own)
+        .filter_map(|id| {
+            let all = found.members.values().filter(|name| *name == id).count();
+            let others = all.checked_sub(1).filter(|&others| others > 0)?;
+            let (races, are) = if others == 1 {
+                ("race", "is")
+            } else {
+                ("races", "are")
+            };
+            Some(format!(
+                "{others} other {races} of the same two functions {are} part of {id}"
+            ))
+        })
+        .collect();
+    drop(found);
+    for sentence in sentences {
+        session.note(target, sentence);
+    }
 }
 
 /// The runtime counts occurrences by kind: where a kind has one finding, they are its own.
@@ -102,41 +198,15 @@ fn notes(session: &Session<'_>, target: &Target, course: &Course, verdict: &Verd
                     threads of newer ones";
         session.note(target, text.to_owned());
     }
-    match (course.exhaustive(session.options), course.searched) {
-        (Some(_), Some(Searched::All { .. })) => session.note(
-            target,
-            "exhaustive: everything was run that can happen".to_owned(),
-        ),
-        // Without a preemption, little can happen.
-        (Some(0), _) if !course.is_searched => {}
-        (Some(preemptions), _) => {
-            let plural = if preemptions == 1 { "" } else { "s" };
-            let text = format!(
-                "exhaustive up to {preemptions} preemption{plural}: everything was run that can \
-                 happen with no more"
-            );
-            session.note(target, text);
-        }
-        (None, Some(_)) if course.is_searched && is_weak => session.note(
-            target,
-            "the search has ended, but it reads the newest values only, so that it is not \
-             exhaustive with weak memory"
-                .to_owned(),
-        ),
-        (None, Some(_)) if course.is_searched => session.note(
-            target,
-            "the search has ended, but not everything was under control, so that it may not be \
-             exhaustive"
-                .to_owned(),
-        ),
-        (None, _) => {}
+    if let Some(words) = exhaustiveness::in_words(course, target, session.options) {
+        session.note(target, words);
     }
-    let tally = &course.tally;
-    if tally.cut > 0 {
+    let (executions, _, cut) = course.counts();
+    if cut > 0 && !course.is_all_cut() {
         let text = format!(
             "{} of {} executions were ended for their length before the test was through; more \
              is allowed with `--max-points`",
-            tally.cut, tally.executions
+            cut, executions
         );
         session.note(target, text);
     }

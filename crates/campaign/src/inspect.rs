@@ -86,6 +86,10 @@ const OTHER_CALLS: &[(libc::c_long, &str)] = &[
     (libc::SYS_rmdir, "rmdir"),
     (libc::SYS_unlink, "unlink"),
     (libc::SYS_unlinkat, "unlinkat"),
+    (libc::SYS_symlink, "symlink"),
+    (libc::SYS_link, "link"),
+    (libc::SYS_truncate, "truncate"),
+    (libc::SYS_chmod, "chmod"),
     (libc::SYS_chdir, "chdir"),
     (libc::SYS_epoll_create1, "epoll_create1"),
     (libc::SYS_epoll_ctl, "epoll_ctl"),
@@ -123,6 +127,11 @@ fn stat(pid: u32) -> Vec<String> {
     // The name in parentheses may itself contain anything.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     fields.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The process that started `pid`, if it is still there.
+pub(crate) fn parent(pid: u32) -> Option<u32> {
+    stat(pid).get(1)?.parse().ok()
 }
 
 /// Time that `pid` spent on processors; zero if it is gone.
@@ -320,6 +329,7 @@ mod tests {
         assert!(private_memory(child.id()) > 0);
         assert!(available_memory() > private_memory(child.id()));
         assert!(!catches(child.id(), libc::SIGCONT));
+        assert_eq!(parent(child.id()), Some(std::process::id()));
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(activity(child.id()), Activity::Unknown);

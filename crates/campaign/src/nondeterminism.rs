@@ -62,6 +62,7 @@ pub(crate) fn check(test: &mut TestRun<'_>) {
         difference(test, &single)
     });
     let detail = difference.unwrap_or_default();
+    test.course.is_nondeterministic = true;
     let text = format!("executions with the same schedule differ, {MEANING}.{detail}");
     test.session.note(test.target, text);
 }
@@ -98,13 +99,13 @@ pub(crate) fn difference(test: &mut TestRun<'_>, request: &PlanRequest) -> Optio
         };
         let operation = Operation::from_number(event.operation);
         let explainer = test.explainer();
+        let thread = event.thread.saturating_sub(explainer.first_thread);
         let place = match explainer.place(event.site, recording.stack(event)) {
             none if none.is_empty() => explainer.place_in_words(event.site),
             place => place,
         };
         format!(
-            "thread {} does {} at {place}",
-            event.thread,
+            "thread {thread} does {} at {place}",
             operation.map_or("something", Operation::word),
         )
     };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use raddle_abi::plan::{Carrier, Granularity, Memory, Reexecution};
-
+use raddle_schedule::rng::mix;
 use raddle_trace::overrides::Overrides;
 
 use crate::{IgnoreRule, Prediction};
@@ -12,7 +12,7 @@ use crate::{IgnoreRule, Prediction};
 /// Which data races are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Races {
-    /// None; the race oracle does not run.
+    /// None. They are looked for all the same: the accesses become scheduling points.
     Off,
     /// Those between accesses that are not volatile.
     On,
@@ -25,7 +25,7 @@ pub enum Races {
 pub struct Options {
     /// The strategy, or several joined by `+`.
     pub strategy: String,
-    /// Seed of each test's first execution.
+    /// What everything that is drawn depends on (see [`Options::first_seed`]).
     pub seed: u64,
     /// Executions per test; none to let them depend on how long the test is.
     pub executions: Option<u64>,
@@ -41,10 +41,14 @@ pub struct Options {
     pub granularity: Granularity,
     /// Which values atomic loads may read.
     pub memory_model: Memory,
+    /// Whether failures that are only about time make the run fail.
+    pub denies_timing: bool,
     /// Which data races are reported.
     pub races: Races,
     /// Whether errors on the heap are reported.
     pub heap: bool,
+    /// Whether the different outcomes of executions are listed.
+    pub outcomes: bool,
     /// How executions are repeated.
     pub reexecution: Reexecution,
     /// What carries logical threads.
@@ -52,10 +56,9 @@ pub struct Options {
     /// Scheduling points after which an execution is continued fairly, and after ten times
     /// as many ended.
     pub max_points: u64,
-    /// Time without any scheduling point after which a worker is ended.
+    /// Time without any scheduling point after which a worker is ended, and time that it may
+    /// take to reach the start of executions.
     pub watchdog: Duration,
-    /// Time a worker may take to reach the start of executions.
-    pub start_up: Duration,
     /// Resident bytes after which a worker is ended.
     pub memory: u64,
     /// Replays that the minimiser may spend on one finding; 0 leaves schedules as found.
@@ -64,6 +67,8 @@ pub struct Options {
     pub resume: bool,
     /// Files below this directory are shown relative to it.
     pub workspace_root: PathBuf,
+    /// Whether the user is content with a result that is inconclusive.
+    pub allows_inconclusive: bool,
     /// Directory for results (`target/raddle`).
     pub results: PathBuf,
     /// Findings that are not reported.
@@ -78,6 +83,14 @@ pub struct Options {
     pub regressions: Vec<PathBuf>,
 }
 
+impl Options {
+    /// Seed of each test's first execution; each further one adds one. It is a hash of the user's
+    /// seed: searches with neighbouring seeds have no execution in common.
+    pub fn first_seed(&self) -> u64 {
+        mix(self.seed)
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -90,16 +103,18 @@ impl Default for Options {
             jobs: 1,
             granularity: Granularity::Racy,
             memory_model: Memory::Sc,
+            denies_timing: false,
             races: Races::On,
             heap: true,
+            outcomes: false,
             reexecution: Reexecution::Auto,
             carrier: Carrier::Auto,
             max_points: 100_000,
             watchdog: Duration::from_secs(10),
-            start_up: Duration::from_secs(60),
             memory: 4 << 30,
             minimise: 60,
             resume: false,
+            allows_inconclusive: false,
             workspace_root: PathBuf::from("."),
             results: PathBuf::from("target/raddle"),
             ignore: Vec::new(),

@@ -16,11 +16,12 @@ mod races;
 mod random;
 mod real;
 pub(crate) mod seen;
+mod serial_order;
 mod severity;
 mod share;
 mod words;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use raddle_abi::plan::Memory;
@@ -99,6 +100,10 @@ pub(crate) struct Hunt {
     cycles: HashSet<real::Kind>,
     /// Violations that became no findings.
     harmless: usize,
+    /// Kinds of violations that an outcome was known of, or a failure, or a reason why they are meant.
+    judged: HashSet<real::Kind>,
+    /// Violations that nothing could be compared with, in words, one of each kind.
+    unjudged: BTreeMap<real::Kind, String>,
     violations: asset::Violations,
     deadlocks: Pool<Deadlock>,
     races: Pool<Race>,

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::age_read;
+use raddle_abi::plan::Choice;
 use raddle_schedule::schedule_file::Schedule;
 use raddle_trace::runner::{PlanRequest, Runner};
 
 use crate::Error;
 use crate::evidence::add_violations;
+use crate::file::{LARGEST, read_file};
 use crate::runner::{Limits, Patience, ProcessRunner};
 use crate::test_run::TestRun;
 
@@ -44,7 +45,9 @@ pub(crate) fn replay_all(test: &mut TestRun<'_>) {
             record: schedule.kind == Kind::AtomicSet,
             ..schedule.plan()
         };
-        let Ok(mut outcome) = replays.run(&plan) else {
+        let outcome = replays.run(&plan);
+        let outcome = outcome.inspect_err(|error| test.session.note_trouble(error));
+        let Ok(mut outcome) = outcome else {
             continue;
         };
         // Nothing else has been run yet that would tell how threads are numbered.
@@ -69,7 +72,7 @@ pub(crate) fn replay_all(test: &mut TestRun<'_>) {
 
 /// Reads a schedule file.
 pub(crate) fn read(path: &Path) -> Result<Schedule, Error> {
-    let contents = std::fs::read(path).map_err(|source| Error::Read {
+    let contents = read_file(path, LARGEST).map_err(|source| Error::Read {
         path: path.to_owned(),
         source,
     })?;
@@ -90,7 +93,8 @@ pub(crate) fn diverged(schedule: &Schedule, index: usize) -> String {
         return format!("diverged at switch {}", index + 1);
     };
     let value = &placed.value;
-    let from = value.from;
+    let shown = |thread: u16| thread.saturating_sub(schedule.first_thread);
+    let from = shown(value.from);
     let reached = match value.site_key {
         0 => format!("its step {}", value.occurrence),
         key => format!(
@@ -99,9 +103,10 @@ pub(crate) fn diverged(schedule: &Schedule, index: usize) -> String {
             ordinal(value.occurrence + 1)
         ),
     };
-    let with = match age_read(value.to) {
-        None => format!("with thread {} ready to run", value.to),
-        Some(age) => format!("where it could read a value that is {age} stores old"),
+    let with = match Choice::of(value.to) {
+        Choice::Thread(to) => format!("with thread {} ready to run", shown(to)),
+        Choice::OldValue(age) => format!("where it could read a value that is {age} stores old"),
+        Choice::Time { .. } => "while something waited for a time".to_owned(),
     };
     format!(
         "diverged at switch {}: thread {from} never reached {reached} {with}",

@@ -11,7 +11,7 @@ use raddle_trace::text;
 use crate::evidence::{Evidence, add_violations};
 use crate::explain::Explainer;
 use crate::runner::{Limits, Patience, ProcessRunner};
-use crate::{Error, Options, Store, Target, regressions, verdict};
+use crate::{Error, Options, Store, Target, machine_trouble, regressions, verdict};
 
 /// A stored schedule, found by id or by path.
 #[derive(Clone, Debug)]
@@ -49,13 +49,33 @@ pub struct Replay {
     pub trace_is_cut: bool,
 }
 
-/// Finds a stored schedule by finding id (in the results directory) or by file path.
+/// The id of a stored finding that is given by its beginning, if there is exactly one. Files and whole
+/// ids are left as they are.
+fn complete(id_or_file: &str, store: &Store) -> Result<String, Error> {
+    let is_whole = store.stored_schedule(id_or_file).is_some() || Path::new(id_or_file).exists();
+    let mut matches = match is_whole || id_or_file.is_empty() {
+        true => Vec::new(),
+        false => store.ids(id_or_file),
+    };
+    match matches.len() {
+        0 => Ok(id_or_file.to_owned()),
+        1 => Ok(matches.remove(0)),
+        _ => Err(Error::AmbiguousFinding {
+            id: id_or_file.to_owned(),
+            matches,
+        }),
+    }
+}
+
+/// Finds a stored schedule by finding id (in the results directory), which may be given by a
+/// beginning that no other one has, or by file path.
 ///
 /// # Errors
 ///
 /// If there is neither, or the file cannot be read.
 pub fn find_stored(id_or_file: &str, results: &Path) -> Result<Stored, Error> {
     let store = Store::open(results)?;
+    let id_or_file = &complete(id_or_file, &store)?;
     let finding = store.finding(id_or_file)?;
     // A schedule may be there without its finding, if the disk was full then.
     let schedule = store
@@ -131,6 +151,9 @@ pub fn replay(
         let mut outcome = match runner.run(&plan) {
             Ok(outcome) => outcome,
             Err(error) => {
+                if let Some(error) = machine_trouble::of(&error) {
+                    return Err(error);
+                }
                 result.not_testable = Some(verdict::of_error(&error));
                 break;
             }
@@ -155,7 +178,14 @@ pub fn replay(
             result.trace = named.map(|trace| text::write(&trace));
             result.trace_is_cut = recording.overflow;
         }
-        note(&mut result, &outcome, target, stored, &mut explainer);
+        note(
+            &mut result,
+            &outcome,
+            target,
+            stored,
+            &mut explainer,
+            options,
+        );
         if let Some(index) = outcome.diverged {
             result
                 .diverged
@@ -172,15 +202,17 @@ fn note(
     target: &Target,
     stored: &Stored,
     explainer: &mut Explainer,
+    options: &Options,
 ) {
     let same = outcome
         .findings
         .iter()
-        .find(|raw| explainer.id(raw) == stored.id);
+        .find(|raw| explainer.shows(raw, &stored.id));
     if let Some(raw) = same {
         result.reproduced += 1;
         if result.finding.is_none() {
-            let mut finding = explainer.explain(target, raw, outcome.recording.as_ref());
+            let mut finding =
+                explainer.explain_as(&stored.id, target, raw, outcome.recording.as_ref());
             finding.schedule = stored.schedule.display().to_string();
             finding.confirmed = true;
             finding.size = stored.finding.as_ref().and_then(|finding| finding.size);
@@ -198,11 +230,11 @@ fn note(
         return;
     }
     for raw in &outcome.findings {
-        let other = format!(
-            "{}: {}",
-            raw.kind.word(),
-            explainer.explain(target, raw, None).title
-        );
+        let finding = explainer.explain(target, raw, None);
+        if options.ignore.iter().any(|rule| rule.matches(&finding)) {
+            continue;
+        }
+        let other = format!("{}: {}", raw.kind.word(), finding.title);
         if !result.others.contains(&other) {
             result.others.push(other);
         }

@@ -10,30 +10,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use raddle_abi::control::{PlanEnd, stage};
-use raddle_abi::finding::Kind;
+use raddle_abi::finding::{Kind, PASSED};
 use raddle_abi::plan::{Carrier, Reexecution};
-use raddle_trace::decode;
 use raddle_trace::runner::{
     Death, Outcome, PlanRequest, RawFinding, Runner, RunnerError, Searched,
 };
+use raddle_trace::{decode, decode_outcomes};
 
+use crate::machine_trouble;
 use crate::paused::{Counters, Paused, UnderWay};
 use crate::watch::Watch;
 use crate::worker::Worker;
-use crate::{Error, Options, Target};
+use crate::{Error, Options, Target, internal};
 
+/// How lines of the runtime begin.
+const RUNTIME_SAYS: &str = "raddle runtime: ";
 /// How long a single wait for the worker lasts before it is looked at.
 const GLANCE: Duration = Duration::from_millis(20);
 /// How long a worker may take to stop when asked.
-const STOP_GRACE: Duration = Duration::from_secs(2);
+const STOP_GRACE: Duration = Duration::from_millis(700);
 
 /// What a worker may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Time without any scheduling point.
+    /// Time without any scheduling point, and until executions start.
     pub watchdog: Duration,
-    /// Time until executions start.
-    pub start_up: Duration,
     /// Private resident bytes.
     pub memory: u64,
     /// What carries its logical threads.
@@ -44,7 +45,6 @@ impl From<&Options> for Limits {
     fn from(options: &Options) -> Self {
         Self {
             watchdog: options.watchdog,
-            start_up: options.start_up,
             memory: options.memory,
             carrier: options.carrier,
         }
@@ -266,9 +266,18 @@ impl ProcessRunner<'_> {
         let UnderWay {
             mut worker, before, ..
         } = under_way;
-        if let Ending::Exited(status) = &ending {
+        if let Ending::Exited(status) = &ending
+            && !is_our_bug(&worker)
+        {
+            if let Some(error) = machine_trouble::last_words(*status, || worker.last_words()) {
+                return Err(error);
+            }
             let reached = worker.memory.header().stage.load(Ordering::Acquire);
             match reached {
+                stage::NONE if self.target.has_runtime() => {
+                    let output = last_words(&worker, *status);
+                    return Err(RunnerError::EndedInConstructor { output });
+                }
                 stage::NONE => {
                     return Err(RunnerError::NotInstrumented {
                         program: self.program(),
@@ -339,6 +348,9 @@ fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
         .syscalls
         .each_ref()
         .map(|word| word.load(Ordering::Relaxed));
+    let is_finding = |raw: &RawFinding| raw.kind != Kind::Panic || raw.detail[1] != PASSED;
+    let records = decode::findings(&memory.findings()).findings.into_iter();
+    let (findings, passed): (Vec<_>, Vec<_>) = records.partition(is_finding);
     Outcome {
         end: PlanEnd::from_number(header.end.load(Ordering::Acquire)),
         executions: after.executions.saturating_sub(before.executions),
@@ -354,7 +366,8 @@ fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
         exit_code: header.exit_code.load(Ordering::Relaxed),
         reexecution: Reexecution::from_number(header.reexecution.load(Ordering::Relaxed)),
         carrier: Carrier::from_number(header.carrier.load(Ordering::Relaxed)),
-        findings: decode::findings(&memory.findings()).findings,
+        findings,
+        expected_panics: passed.into_iter().flat_map(|raw| raw.steps).collect(),
         occurrences: std::array::from_fn(|kind| {
             after.occurrences[kind].saturating_sub(before.occurrences[kind])
         }),
@@ -381,12 +394,19 @@ fn collect(worker: &Worker, before: &Counters, record: bool) -> Outcome {
         syscalls: decode::syscalls(&syscalls),
         died: None,
         marks: decode::marks(&memory.marks()),
+        conflicts: decode_outcomes::conflicts(&memory.conflicts()),
+        outcomes: decode_outcomes::outcomes(&memory.outcomes()),
     }
 }
 
 /// Turns the end of a process into a death, and into a crash finding if the runtime could not
 /// write one itself.
 fn note_death(worker: &Worker, status: ExitStatus, outcome: &mut Outcome) -> Death {
+    if is_our_bug(worker) {
+        let message = said_by_runtime(&worker.last_words());
+        internal::note(&message);
+        return Death::Internal { message };
+    }
     let Some(signal) = status.signal() else {
         return Death::Exit(status.code().unwrap_or(-1));
     };
@@ -412,6 +432,23 @@ fn note_death(worker: &Worker, status: ExitStatus, outcome: &mut Outcome) -> Dea
         });
     }
     Death::Signal(signal)
+}
+
+/// Whether the runtime itself ended the worker, because of a bug.
+fn is_our_bug(worker: &Worker) -> bool {
+    const BUG: u32 = 70;
+    worker.memory.header().failure.load(Ordering::Acquire) == BUG
+}
+
+/// What the runtime said last, among all that the program printed.
+fn said_by_runtime(output: &str) -> String {
+    let said = output
+        .rfind(RUNTIME_SAYS)
+        .map_or("", |at| &output[at + RUNTIME_SAYS.len()..]);
+    match said.trim() {
+        "" => "the runtime ended the program".to_owned(),
+        said => said.replace('\n', " "),
+    }
 }
 
 fn last_words(worker: &Worker, status: ExitStatus) -> String {

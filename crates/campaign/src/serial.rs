@@ -48,12 +48,40 @@ struct Sighting {
 }
 
 impl SerialRuns {
+    /// Whether what follows is exploration.
+    pub const fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
     /// Scheduling points until the first execution is explored, if they can be foreseen.
     pub fn points_left(&self) -> Option<u64> {
         let first = self.first.as_ref()?;
         let left = RUNS.saturating_sub(self.runs) + 1;
         Some(first.points.saturating_mul(left as u64))
     }
+}
+
+/// Whether files that executions have left make the test behave otherwise than it did at first:
+/// what it shows then says nothing about interleavings.
+pub(crate) fn is_spoilt(test: &mut TestRun<'_>) -> bool {
+    const LEAVES: u32 = conditions::NO_VIEW | conditions::FILES_OUTSIDE;
+    if test.course.conditions & LEAVES == 0 {
+        return false;
+    }
+    let Some(exit_code) = test
+        .course
+        .serial
+        .first
+        .as_ref()
+        .map(|first| first.exit_code)
+    else {
+        return false;
+    };
+    let request = request(test);
+    test.renew_worker();
+    let outcome = test.try_out(&request);
+    test.renew_worker();
+    outcome.is_some_and(|outcome| outcome.cut == 0 && outcome.exit_code != exit_code)
 }
 
 /// Runs the test serially; `Ok` if it is worth exploring. What an earlier turn found out is
@@ -92,6 +120,8 @@ fn request(test: &TestRun<'_>) -> PlanRequest {
             true => max_points,
             false => max_points.saturating_mul(LONGEST),
         },
+        // The same points in each run, whatever the first one has shown: they are compared.
+        racy: Vec::new(),
         ..test.request("serial", 1)
     }
 }
@@ -191,7 +221,7 @@ fn settle(test: &mut TestRun<'_>) -> Ended<()> {
             }
             None => format!("exit code {}", first.exit_code),
         };
-        return Err(Verdict::NotTestable {
+        return Err(Verdict::Failed {
             why: verdict::of_failure(&first, &title),
         });
     }

@@ -1,16 +1,18 @@
 //! What all workers of one campaign share: budgets, counters, findings, state and events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use raddle_trace::finding::Finding;
+use raddle_trace::runner::RunnerError;
 
 use crate::course::Course;
 use crate::estimate::Estimate;
 use crate::explain::stable_hash;
+use crate::machine_trouble;
 use crate::store::{State, Store, TestState};
 use crate::{Error, Event, Note, Options, Target};
 
@@ -44,8 +46,95 @@ pub(crate) struct Found {
     pub reported: BTreeMap<String, Finding>,
     /// Those that a rule ignores.
     pub ignored: BTreeMap<String, usize>,
-    /// Ids being confirmed right now, or that could not be.
-    pub pending: BTreeMap<String, ()>,
+    /// Sightings that are part of a finding with another name, which stands for all of one cause.
+    pub members: BTreeMap<String, String>,
+    attempts: BTreeMap<String, Attempts>,
+    unconfirmed: BTreeSet<String>,
+}
+
+/// Attempts to confirm what has one id.
+#[derive(Default)]
+struct Attempts {
+    /// One is under way.
+    is_under_way: bool,
+    /// So many showed nothing.
+    failed: u32,
+}
+
+/// Sightings of one id that are taken to a new process before it counts as unconfirmed for good.
+const ATTEMPTS: u32 = 3;
+
+impl Found {
+    /// Whether a sighting with this id should be confirmed now; [`Found::confirmed`] or
+    /// [`Found::failed`] has to be called then. One that is reported may show `is_more`.
+    pub fn begin(&mut self, id: &str, is_more: bool) -> bool {
+        let is_settled = match is_more {
+            true => self.ignored.contains_key(id),
+            false => self.is_settled(id),
+        };
+        if is_settled {
+            return false;
+        }
+        let attempts = self.attempts.entry(id.to_owned()).or_default();
+        if attempts.is_under_way || attempts.failed >= ATTEMPTS {
+            return false;
+        }
+        attempts.is_under_way = true;
+        true
+    }
+
+    /// The finding was confirmed, and is reported, or ignored by a rule.
+    pub fn confirmed(&mut self, finding: &Finding, rule: Option<usize>) {
+        self.attempts.remove(&finding.id);
+        self.unconfirmed.remove(&finding.id);
+        match rule {
+            Some(rule) => drop(self.ignored.insert(finding.id.clone(), rule)),
+            None => drop(self.reported.insert(finding.id.clone(), finding.clone())),
+        }
+    }
+
+    /// A sighting was confirmed, and is part of the finding of this name.
+    pub fn belongs(&mut self, id: &str, name: &str) {
+        self.attempts.remove(id);
+        self.unconfirmed.remove(id);
+        if id != name {
+            self.members.insert(id.to_owned(), name.to_owned());
+        }
+    }
+
+    /// What was seen did not show again.
+    pub fn failed(&mut self, id: &str) {
+        let attempts = self.attempts.entry(id.to_owned()).or_default();
+        attempts.is_under_way = false;
+        attempts.failed += 1;
+        self.unconfirmed.insert(id.to_owned());
+    }
+
+    /// Something was seen in an earlier run and not confirmed.
+    pub fn recall_unconfirmed(&mut self, id: &str) {
+        if !self.is_settled(id) {
+            self.unconfirmed.insert(id.to_owned());
+        }
+    }
+
+    /// Whether this id was confirmed.
+    pub fn is_settled(&self, id: &str) -> bool {
+        let id = self.members.get(id).map_or(id, String::as_str);
+        self.reported.contains_key(id) || self.ignored.contains_key(id)
+    }
+
+    /// How much was seen and not confirmed.
+    pub fn unconfirmed(&self) -> usize {
+        self.unconfirmed.len()
+    }
+}
+
+impl Found {
+    /// How many findings make the run fail.
+    pub fn failing(&self) -> usize {
+        let reported = self.reported.values();
+        reported.filter(|finding| finding.timing.is_none()).count()
+    }
 }
 
 impl<'a> Session<'a> {
@@ -139,6 +228,13 @@ impl<'a> Session<'a> {
         self.failed.load(Ordering::Relaxed)
     }
 
+    /// Ends the campaign if the machine is to blame that a plan could not be run.
+    pub fn note_trouble(&self, error: &RunnerError) {
+        if let Some(error) = machine_trouble::of(error) {
+            self.fail(error);
+        }
+    }
+
     /// Ends the campaign with an error; the first one counts.
     pub fn fail(&self, error: Error) {
         locked(&self.error).get_or_insert(error);
@@ -153,6 +249,12 @@ impl<'a> Session<'a> {
     /// The findings so far.
     pub fn found(&self) -> MutexGuard<'_, Found> {
         locked(&self.found)
+    }
+
+    /// The rule that ignores a finding.
+    pub fn rule(&self, finding: &Finding) -> Option<usize> {
+        let mut rules = self.options.ignore.iter();
+        rules.position(|rule| rule.matches(finding))
     }
 
     /// How much of the work is done.

@@ -22,6 +22,7 @@ use raddle_trace::finding::Finding;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::file::{LARGEST, read_file};
 
 /// Version of `state.json` and `last-run.json`.
 const VERSION: u32 = 1;
@@ -61,6 +62,19 @@ impl Store {
     pub fn stored_schedule(&self, id: &str) -> Option<PathBuf> {
         let path = self.schedule_path(id);
         (is_file_name(id) && path.is_file()).then_some(path)
+    }
+
+    /// Ids of stored schedules that begin so, in order.
+    pub fn ids(&self, prefix: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.root.join("schedules"));
+        let names = entries.into_iter().flatten().flatten();
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut ids: Vec<String> = names
+            .filter_map(|name| Some(name.strip_suffix(".schedule")?.to_owned()))
+            .filter(|id| id.starts_with(prefix))
+            .collect();
+        ids.sort();
+        ids
     }
 
     /// Path of a finding's trace, whether or not it exists.
@@ -112,7 +126,7 @@ impl Store {
 
     /// What a strategy has learnt in exactly as many executions, if that is stored whole.
     pub fn experience(&self, test: u64, explored: u64) -> Option<Vec<u8>> {
-        let mut content = fs::read(self.experience_path(test)).ok()?;
+        let mut content = read_file(&self.experience_path(test), LARGEST).ok()?;
         let (sealed, bytes) = content.split_first_chunk()?;
         if u64::from_le_bytes(*sealed) != seal(explored, bytes) {
             return None;
@@ -183,6 +197,12 @@ pub struct TestState {
     pub points: u64,
     /// Executions cut.
     pub cut: u64,
+    /// Explored executions that were not cut.
+    #[serde(default)]
+    pub whole: u64,
+    /// What was seen and could not be confirmed, by id, in one sentence each.
+    #[serde(default)]
+    pub unconfirmed: BTreeMap<String, String>,
     /// Scheduling points of a serial run.
     #[serde(default)]
     pub serial_points: u64,
@@ -196,15 +216,50 @@ pub struct TestState {
     /// Whether prediction had its share.
     #[serde(default)]
     pub predicted: bool,
-    /// Keys of racy sites so far.
+    /// Keys of the plain accesses that were seen to race.
     pub racy: Vec<u64>,
+    /// Keys of those that conflict with one of another thread, races among them.
+    #[serde(default)]
+    pub conflicting: Vec<u64>,
     /// Ids of findings so far.
     pub findings: Vec<String>,
-    /// `explored`, `searched` (nothing is left to run), `single-threaded` or `not testable` when
-    /// done, else empty.
+    /// Ids of those that are only about time, which are not among them.
+    #[serde(default)]
+    pub timing: Vec<String>,
+    /// Ids of those that a rule ignores.
+    #[serde(default)]
+    pub ignored: Vec<String>,
+    /// What was searched, as a word of [`raddle_abi::control::searched`].
+    #[serde(default)]
+    pub searched: u32,
+    /// Bits of [`raddle_abi::control::conditions`].
+    #[serde(default)]
+    pub conditions: u32,
+    /// How executions were repeated, a number of [`raddle_abi::plan::Reexecution`].
+    #[serde(default)]
+    pub reexecution: u32,
+    /// What carried threads, a number of [`raddle_abi::plan::Carrier`].
+    #[serde(default)]
+    pub carrier: u32,
+    /// `explored`, `searched` (nothing is left to run), `single-threaded`, `failed` or `not testable`
+    /// when done, else empty.
     pub verdict: String,
-    /// Why, if not testable.
+    /// Why, if not testable or failed.
     pub why: String,
+}
+
+impl TestState {
+    /// Notes a finding of the test. One that is only about time may turn out to be more.
+    pub fn note_finding(&mut self, id: &str, is_timing: bool) {
+        self.timing.retain(|known| known != id);
+        let ids = match is_timing {
+            true => &mut self.timing,
+            false => &mut self.findings,
+        };
+        if !ids.iter().any(|known| known == id) {
+            ids.push(id.to_owned());
+        }
+    }
 }
 
 /// Content of `last-run.json`.
@@ -232,6 +287,7 @@ impl LastRun {
             findings: summary
                 .findings
                 .iter()
+                .chain(&summary.timing)
                 .map(|finding| finding.id.clone())
                 .collect(),
             interrupted: summary.totals.interrupted,
@@ -270,7 +326,7 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
-    match fs::read(path) {
+    match read_file(path, LARGEST) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map(Some)
             .map_err(|error| Error::Corrupt {

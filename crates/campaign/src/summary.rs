@@ -10,6 +10,8 @@ pub struct Summary {
     pub totals: Totals,
     /// Distinct findings of this run that no rule ignores, with their final counts.
     pub findings: Vec<Finding>,
+    /// Those that are only about time, which are not among them.
+    pub timing: Vec<Finding>,
     /// One result per target, in the order of the targets given.
     pub tests: Vec<TestResult>,
     /// Indices of ignore rules that matched nothing.

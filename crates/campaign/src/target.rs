@@ -3,6 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use raddle_abi::env::RUNTIME_LIBRARY;
+use raddle_trace::libraries;
+
 /// One thing to explore.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -26,6 +29,10 @@ pub struct Target {
     pub env: Vec<(OsString, OsString)>,
     /// Working directory: the package's.
     pub cwd: PathBuf,
+    /// Directories whose files executions may change without anybody else seeing it: the
+    /// workspace and where cargo builds. Those of [`Self::cwd`] and of temporary files are
+    /// kept apart anyway.
+    pub private: Vec<PathBuf>,
     /// Names of native code that can synchronise threads unseen: what looks like a data race
     /// may be none, so none is reported.
     pub unseen_synchronisation: Vec<String>,
@@ -34,6 +41,14 @@ pub struct Target {
 }
 
 impl Target {
+    /// Whether the executable is linked with the runtime, or gets it preloaded.
+    pub(crate) fn has_runtime(&self) -> bool {
+        let is_preloaded = self.env.iter().any(|(name, value)| {
+            name == "LD_PRELOAD" && value.to_string_lossy().contains(RUNTIME_LIBRARY)
+        });
+        is_preloaded || libraries::needs(&self.exe, RUNTIME_LIBRARY)
+    }
+
     /// Whether a stored schedule with these names belongs to this target.
     pub fn is(&self, target: &str, test: &str) -> bool {
         self.target == target && self.name == test

@@ -3,19 +3,19 @@
 use std::time::Instant;
 
 use raddle_abi::control::PlanEnd;
-use raddle_abi::finding::Kind;
-use raddle_abi::plan::{Granularity, Memory, oracles};
+use raddle_abi::plan::{Granularity, Memory, Time, oracles};
 use raddle_trace::runner::{Death, Outcome, PlanRequest, RawFinding, Runner, RunnerError};
 
 use crate::allowance::Allowance;
-use crate::confirm::{Confirmation, Confirmed, build_id};
+use crate::confirm::{Confirmation, Confirmed};
 use crate::course::Course;
 use crate::evidence::Evidence;
 use crate::explain::Explainer;
 use crate::runner::{Limits, ProcessRunner};
 use crate::session::Session;
 use crate::{
-    Event, Options, Races, Target, Verdict, explore, nondeterminism, regressions, serial, verdict,
+    Event, Options, Races, Target, Verdict, earlier, explore, nondeterminism, regressions, serial,
+    timing, verdict,
 };
 
 /// Gives a test a turn. The verdict stands unless the test was postponed. What was read of the
@@ -52,11 +52,12 @@ pub(crate) fn run_turn(
 /// How many times as long as a serial run an interleaved one may be before it counts as long.
 const SLACK: u64 = 2;
 
-/// The oracles that the user wants, without those that would be wrong about the target.
+/// The oracles that the user wants, without those that would be wrong about the target. Races are
+/// looked for in any case, because the accesses become scheduling points.
 fn oracles_of(options: &Options, target: &Target) -> u32 {
     let races = match options.races {
-        Races::Off => 0,
-        Races::On if !target.unseen_synchronisation.is_empty() => 0,
+        Races::Off => oracles::SILENT_RACE,
+        Races::On if !target.unseen_synchronisation.is_empty() => oracles::SILENT_RACE,
         Races::On => oracles::RACE,
         Races::All => oracles::RACE | oracles::VOLATILE_RACE,
     };
@@ -72,8 +73,18 @@ fn memory_of(options: &Options, target: &Target) -> Memory {
     }
 }
 
+/// When time advances: an exploration decides about that too. Predictions are about the events of
+/// executions that were recorded.
+fn time_of(options: &Options) -> Time {
+    match options.prediction.is_none() {
+        true => Time::Any,
+        false => Time::Idle,
+    }
+}
+
 /// What it means for a test that a plan could not be run.
-fn of_error(error: &RunnerError) -> Verdict {
+fn of_error(session: &Session<'_>, error: &RunnerError) -> Verdict {
+    session.note_trouble(error);
     Verdict::NotTestable {
         why: verdict::of_error(error),
     }
@@ -99,8 +110,7 @@ pub(crate) struct TestRun<'a> {
 impl TestRun<'_> {
     fn run(&mut self) -> Verdict {
         if self.course.turns == 0 {
-            self.course.tally.build = build_id(self.target);
-            if let Some(verdict) = self.take_up() {
+            if let Some(verdict) = earlier::take_up(self.session, self.target, self.course) {
                 return verdict;
             }
             regressions::replay_all(self);
@@ -119,28 +129,6 @@ impl TestRun<'_> {
             .map_or_else(|verdict| verdict, |()| Verdict::Explored)
     }
 
-    /// Takes up what an earlier run left, if this one continues it; its verdict, if there is
-    /// nothing more to do.
-    fn take_up(&mut self) -> Option<Verdict> {
-        let build = self.course.tally.build;
-        self.course.tally = self.session.earlier(self.target, build)?;
-        let (tally, options) = (&self.course.tally, self.session.options);
-        let verdict = match tally.verdict.as_str() {
-            "single-threaded" => Some(Verdict::SingleThreaded),
-            "not testable" => Some(Verdict::NotTestable {
-                why: tally.why.clone(),
-            }),
-            "searched" => Some(Verdict::Explored),
-            // With more executions to run, there is more to do.
-            "explored" if options.executions.is_none() || self.course.is_done(options) => {
-                Some(Verdict::Explored)
-            }
-            _ => None,
-        };
-        self.report_earlier();
-        verdict
-    }
-
     /// The user's choices.
     pub fn options(&self) -> &Options {
         self.session.options
@@ -151,7 +139,7 @@ impl TestRun<'_> {
         let options = self.options();
         PlanRequest {
             strategy: strategy.to_owned(),
-            seed: options.seed,
+            seed: options.first_seed(),
             executions,
             max_points: options
                 .max_points
@@ -160,8 +148,13 @@ impl TestRun<'_> {
             oracles: oracles_of(options, self.target),
             granularity: options.granularity,
             memory: memory_of(options, self.target),
+            time: time_of(options),
             reexecution: options.reexecution,
-            racy: self.course.tally.racy.clone(),
+            racy: match options.granularity {
+                Granularity::Racy | Granularity::Access => self.course.tally.racy.clone(),
+                Granularity::Sync => Vec::new(),
+            },
+            outcomes: options.outcomes,
             ..PlanRequest::default()
         }
     }
@@ -174,7 +167,14 @@ impl TestRun<'_> {
 
     /// The same for a plan whose strategy goes on with what it has learnt.
     pub fn learning_plan(&mut self, request: &PlanRequest) -> Ended<Outcome> {
-        let experience = &mut self.course.experience;
+        let mut experience = std::mem::take(&mut self.course.experience);
+        let outcome = self.plan_with(request, &mut experience);
+        self.course.experience = experience;
+        outcome
+    }
+
+    /// The same with what the strategy has learnt in other plans.
+    pub fn plan_with(&mut self, request: &PlanRequest, experience: &mut Vec<u8>) -> Ended<Outcome> {
         let outcome = self.runner.run_learning(request, experience);
         self.count(outcome)
     }
@@ -185,22 +185,30 @@ impl TestRun<'_> {
         request: &PlanRequest,
         wanted: impl FnOnce(&Outcome) -> bool,
     ) -> Ended<bool> {
-        let outcome = self.runner.run(request).map_err(|error| of_error(&error))?;
+        let outcome = self.runner.run(request);
+        let outcome = outcome.map_err(|error| of_error(self.session, &error))?;
         if outcome.end == PlanEnd::Stopped {
             return Err(self.course.out_of_time(self.session));
         }
-        let is_wanted = wanted(&outcome);
-        if is_wanted {
+        if let Some(death @ Death::NeverStarted { .. }) = &outcome.died {
+            // What comes before all executions is the same each time.
+            let why = self.death_in_words(death);
+            return Err(Verdict::NotTestable { why });
+        }
+        if wanted(&outcome) {
             self.course.count(&outcome);
-        } else if outcome.died.is_some() || outcome.occurrences.iter().any(|count| *count > 0) {
+            return Ok(true);
+        }
+        self.course.expect(&outcome);
+        if outcome.died.is_some() || outcome.occurrences.iter().any(|count| *count > 0) {
             // A worker tells what it has seen once only.
             self.renew_worker();
         }
-        Ok(is_wanted)
+        Ok(false)
     }
 
     fn count(&mut self, outcome: Result<Outcome, RunnerError>) -> Ended<Outcome> {
-        let outcome = outcome.map_err(|error| of_error(&error))?;
+        let outcome = outcome.map_err(|error| of_error(self.session, &error))?;
         self.course.count(&outcome);
         if outcome.end == PlanEnd::Stopped && !self.allowance.has_explored() {
             return Err(self.course.out_of_time(self.session));
@@ -211,7 +219,7 @@ impl TestRun<'_> {
     /// Runs a plan that repeats what was run before, and so is not counted. What it finds
     /// is taken up.
     pub fn repeat(&mut self, request: &PlanRequest) -> Option<Outcome> {
-        let outcome = self.runner.run(request).ok()?;
+        let outcome = self.run_or_note(request)?;
         self.sighted(&outcome.findings, request);
         Some(outcome)
     }
@@ -226,7 +234,17 @@ impl TestRun<'_> {
 
     /// Runs a plan that is not counted, and whose findings are the caller's.
     pub fn try_out(&mut self, request: &PlanRequest) -> Option<Outcome> {
-        self.runner.run(request).ok()
+        self.run_or_note(request)
+    }
+
+    /// Runs a plan without which the test goes on, unless the machine refuses to run any.
+    fn run_or_note(&mut self, request: &PlanRequest) -> Option<Outcome> {
+        let outcome = self.runner.run(request);
+        let outcome = outcome
+            .inspect_err(|error| self.session.note_trouble(error))
+            .ok()?;
+        self.course.expect(&outcome);
+        Some(outcome)
     }
 
     /// Ends the worker, so that the next plan gets a new one.
@@ -241,6 +259,21 @@ impl TestRun<'_> {
         verdict::of_death(death, place.as_deref(), self.options().watchdog.as_secs())
     }
 
+    /// Remembers that an execution ended in a way that no schedule repeats: it counts as seen and not
+    /// confirmed, except for a bug of ours.
+    pub fn unconfirmed_death(&mut self, death: &Death, sentence: String) {
+        let way = match death {
+            Death::Internal { .. } => return self.session.note(self.target, sentence),
+            Death::Exit(_) => "exit",
+            Death::Signal(_) => "signal",
+            Death::Stuck { .. } | Death::NeverStarted { .. } => "stuck",
+            Death::Memory { .. } => "memory",
+        };
+        let id = format!("{way} of {} {}", self.target.target, self.target.name);
+        self.session.found().recall_unconfirmed(&id);
+        self.course.tally.unconfirmed.entry(id).or_insert(sentence);
+    }
+
     /// What another runner of the same target has learnt of it.
     pub fn learn_from(&mut self, other: &ProcessRunner<'_>) {
         self.runner.learn_from(other);
@@ -253,6 +286,7 @@ impl TestRun<'_> {
             .explainer
             .get_or_insert_with(|| Explainer::new(exe, options));
         explainer.first_thread = self.runner.first_thread();
+        explainer.expect(self.course.index, &self.course.expected_panics);
         explainer
     }
 
@@ -274,12 +308,6 @@ impl TestRun<'_> {
             let executions =
                 before + raw.seed.wrapping_sub(request.seed).min(request.executions) + 1;
             self.sighting(raw, request, executions, evidence.clone());
-            if raw.kind == Kind::DataRace && self.options().granularity == Granularity::Racy {
-                let keys = self.explainer().racy_keys(raw);
-                self.course.tally.racy.extend(keys);
-                self.course.tally.racy.sort_unstable();
-                self.course.tally.racy.dedup();
-            }
         }
         self.course.confirming += start.elapsed();
     }
@@ -294,40 +322,63 @@ impl TestRun<'_> {
         let id = self.explainer().id(raw);
         {
             let mut found = self.session.found();
-            if let Some(known) = found.reported.get_mut(&id) {
+            let name = found.members.get(&id).unwrap_or(&id).clone();
+            let mut is_more = false;
+            if let Some(known) = found.reported.get_mut(&name) {
                 known.count += 1;
-                if !self.course.tally.findings.contains(&id) {
-                    self.course.tally.findings.push(id);
+                // What shows without an early expiry is more than timing.
+                is_more = known.timing.is_some() && !timing::is_early(raw);
+                if !is_more {
+                    let is_timing = known.timing.is_some();
+                    self.course.tally.note_finding(&name, is_timing);
+                    return;
                 }
-                return;
             }
-            if found.ignored.contains_key(&id) || found.pending.insert(id.clone(), ()).is_some() {
+            if !found.begin(&id, is_more) {
                 return;
             }
         }
         let (session, target) = (self.session, self.target);
+        let is_spoilt = serial::is_spoilt(self);
         let explainer = self.explainer();
-        let confirmed = Confirmation {
-            session,
-            target,
-            explainer,
-            evidence,
-        }
-        .confirm(&id, raw, request, executions);
+        let confirmed = match is_spoilt {
+            true => None,
+            false => Confirmation {
+                session,
+                target,
+                explainer,
+                evidence,
+            }
+            .confirm(&id, raw, request, executions),
+        };
         match confirmed {
             Some(Confirmed { finding, error }) => {
-                let rules = session.options.ignore.iter();
-                let rule = rules.enumerate().find(|(_, rule)| rule.matches(&finding));
-                if let Some((rule, _)) = rule {
-                    session.found().ignored.insert(id, rule);
-                    session.send(Event::Ignored {
-                        finding: Box::new(finding),
-                        rule,
-                    });
-                } else {
-                    session.found().reported.insert(id.clone(), finding.clone());
-                    self.course.tally.findings.push(id);
-                    session.send(Event::Finding(Box::new(finding)));
+                self.course.tally.unconfirmed.remove(&id);
+                let rule = session.rule(&finding);
+                {
+                    let mut found = session.found();
+                    found.belongs(&id, &finding.id);
+                    if finding.id != id && found.is_settled(&finding.id) {
+                        if let Some(known) = found.reported.get_mut(&finding.id) {
+                            known.count += 1;
+                            let is_timing = known.timing.is_some();
+                            self.course.tally.note_finding(&finding.id, is_timing);
+                        }
+                        return;
+                    }
+                    found.confirmed(&finding, rule);
+                }
+                let finding = Box::new(finding);
+                match rule {
+                    Some(rule) => {
+                        self.course.tally.ignored.push(id);
+                        session.send(Event::Ignored { finding, rule });
+                    }
+                    None => {
+                        let is_timing = finding.timing.is_some();
+                        self.course.tally.note_finding(&finding.id, is_timing);
+                        session.send(Event::Finding(finding));
+                    }
                 }
                 // What was found is told before why the campaign ends.
                 if let Some(error) = error {
@@ -336,7 +387,15 @@ impl TestRun<'_> {
             }
             None => {
                 let finding = self.explainer().explain(target, raw, None);
+                if let Some(rule) = session.rule(&finding) {
+                    session.found().confirmed(&finding, Some(rule));
+                    self.course.tally.ignored.push(id);
+                    return;
+                }
                 let why = match session.is_over() {
+                    _ if is_spoilt => {
+                        "files that executions have left make the test fail without any interleaving"
+                    }
                     true => "could not be shown again in the time left",
                     false => "did not show again in a new process",
                 };
@@ -346,7 +405,8 @@ impl TestRun<'_> {
                     raw.seed,
                     finding.title
                 );
-                session.note(target, text);
+                session.found().failed(&id);
+                self.course.tally.unconfirmed.insert(id, text);
             }
         }
     }
@@ -360,23 +420,5 @@ impl TestRun<'_> {
     pub fn save(&self) {
         self.session
             .remember(self.target, self.course.tally.clone(), false);
-    }
-
-    /// Findings of the run that this one continues are findings of the whole.
-    fn report_earlier(&mut self) {
-        for id in &self.course.tally.findings {
-            let Ok(Some(finding)) = self.session.store.finding(id) else {
-                continue;
-            };
-            let is_new = self
-                .session
-                .found()
-                .reported
-                .insert(id.clone(), finding.clone())
-                .is_none();
-            if is_new {
-                self.session.send(Event::Finding(Box::new(finding)));
-            }
-        }
     }
 }

@@ -3,6 +3,7 @@
 use raddle_abi::control::conditions;
 use raddle_trace::runner::{Death, Outcome, RunnerError};
 
+use crate::explain::shown_output;
 use crate::inspect::call_name;
 use crate::wording;
 
@@ -10,6 +11,9 @@ use crate::wording;
 const QUOTED: usize = 6;
 /// Characters quoted of each.
 const QUOTED_LINE: usize = 200;
+/// Lines of messages of panics, and characters of each.
+const MESSAGE_LINES: usize = 60;
+const MESSAGE_LINE: usize = 2000;
 /// System calls named.
 const CALLS: usize = 10;
 
@@ -17,12 +21,20 @@ const CALLS: usize = 10;
 pub(crate) const NATIVE_THREADS_ONLY: &str = "all of its threads but one are native ones, started \
      behind the runtime's back (by `clone`), and nothing can be interleaved";
 
+/// Why a test is not explored of which no execution came to its end.
+pub(crate) const ALL_CUT: &str = "each of its executions was ended for its length before the test \
+     was through; more is allowed with `--max-points`";
+
 /// Why a plan could not be run at all.
 pub(crate) fn of_error(error: &RunnerError) -> String {
     match error {
         RunnerError::NotInstrumented { program } => format!(
             "{program} was not instrumented; build it with `cargo raddle` or `raddle cc`, not by \
              hand, and without static linking"
+        ),
+        RunnerError::EndedInConstructor { output } => format!(
+            "the program ended in a constructor, before `main`{}",
+            quoted(output)
         ),
         RunnerError::NeverStarted { output } => {
             format!(
@@ -56,6 +68,13 @@ pub(crate) fn of_death(death: &Death, place: Option<&str>, seconds: u64) -> Stri
             "no scheduling point for {seconds} s: it {doing}{at}, and nothing in the program \
              can end that"
         ),
+        Death::NeverStarted { doing } => format!(
+            "the test function (or `main`) was not reached within {seconds} s: the program \
+             {doing}{at} before it, as in a constructor"
+        ),
+        Death::Internal { message } => {
+            format!("this is a bug in raddle, please report it: {message}")
+        }
         Death::Memory { bytes } => {
             format!(
                 "it allocates without end: {} MiB when it was ended{at}",
@@ -68,10 +87,26 @@ pub(crate) fn of_death(death: &Death, place: Option<&str>, seconds: u64) -> Stri
 /// Why a test that failed serially is not explored.
 pub(crate) fn of_failure(outcome: &Outcome, title: &str) -> String {
     let output = String::from_utf8_lossy(&outcome.output);
-    format!(
-        "it fails without any interleaving: {title}{}",
-        quoted(&output)
-    )
+    let details = match panic_messages(&output) {
+        none if none.is_empty() => quoted(&output),
+        messages => messages.iter().map(|line| format!("\n{line}")).collect(),
+    };
+    format!("it fails without any interleaving: {title}{details}")
+}
+
+/// What the panic hook printed: the lines with the place, and those of the messages.
+fn panic_messages(output: &str) -> Vec<String> {
+    let mut is_message = false;
+    let lines = output.lines().filter(|line| {
+        let begins = line.contains("panicked at ");
+        let ends = line.trim().is_empty() || line.starts_with("note: ");
+        is_message = begins || (is_message && !ends);
+        is_message
+    });
+    lines
+        .take(MESSAGE_LINES)
+        .map(|line| wording::line(line, MESSAGE_LINE))
+        .collect()
 }
 
 /// Things worth a note that the runtime could not fully control.
@@ -126,6 +161,18 @@ pub(crate) fn conditions_in_words(bits: u32) -> Vec<&'static str> {
             "it brings its own allocator, in whose place Raddle's heap stood",
         ),
         (
+            conditions::NO_VIEW,
+            "it changes files that cannot be kept apart here (the machine allows no private mounts, \
+             or the test does what a private view of the files does not allow): they stay as \
+             each execution leaves them, and the next one finds them so",
+        ),
+        (
+            conditions::FILES_OUTSIDE,
+            "it changes files outside of the workspace, its own directory and those for temporary \
+             files, or before executions start: they stay as each execution leaves them, and the \
+             next one finds them so",
+        ),
+        (
             conditions::SHARED_OBJECT,
             "it shares a lock between processes; only its own threads were explored",
         ),
@@ -144,6 +191,7 @@ pub(crate) fn calls_in_words(calls: &[u32]) -> String {
 
 /// The last lines of an output, as part of a sentence.
 fn quoted(output: &str) -> String {
+    let output = shown_output(output);
     let lines: Vec<&str> = output
         .lines()
         .filter(|line| !line.trim().is_empty())
@@ -170,6 +218,22 @@ mod tests {
         };
         let words = of_death(&death, Some("`f` (src/lib.rs:3)"), 10);
         assert!(words.starts_with("no scheduling point for 10 s in `f` (src/lib.rs:3): it spins"));
+    }
+
+    #[test]
+    fn the_message_of_a_panic_is_whole_and_what_libtest_prints_is_left_out() {
+        let outcome = Outcome {
+            output: b"\nthread 't' (7) panicked at src/lib.rs:3:5:\nassertion `left == right` \
+                failed\n  left: 1\n right: 2\nnote: run with `RUST_BACKTRACE=1`\nFAILED\n\n\
+                failures:\n    t\n\ntest result: FAILED. 0 passed; 1 failed\n"
+                .to_vec(),
+            ..Outcome::default()
+        };
+        assert_eq!(
+            of_failure(&outcome, "test panics"),
+            "it fails without any interleaving: test panics\nthread 't' (7) panicked at \
+             src/lib.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2"
+        );
     }
 
     #[test]

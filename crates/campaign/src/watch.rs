@@ -80,11 +80,8 @@ impl Watch {
         let (_, used_before) = still.unwrap_or_else(|| (pid, inspect::processor_time(pid)));
         self.still = Some((pid, used_before));
         let starting = worker.memory.header().stage.load(Ordering::Relaxed) < stage::READY;
-        let (since, limit) = if starting {
-            (now - worker.started, limits.start_up)
-        } else {
-            (now - self.moved, limits.watchdog)
-        };
+        let limit = limits.watchdog;
+        let since = now - if starting { worker.started } else { self.moved };
         if since <= limit {
             return None;
         }
@@ -97,7 +94,7 @@ impl Watch {
         let frames = inspect::stack(pid);
         let death = match bytes > before + HOARD {
             true => Death::Memory { bytes },
-            false => stuck(activity),
+            false => stuck(activity, starting),
         };
         Some((death, frames))
     }
@@ -118,16 +115,17 @@ fn progress(worker: &Worker) -> (u64, u64, u32) {
     )
 }
 
-/// The process that runs the execution under way: a child of the worker in fork mode.
+/// The process that runs the execution under way: a child of the worker in fork mode. The
+/// program can write to the shared memory, so that a number there need not be one.
 pub(crate) fn running_pid(worker: &Worker) -> u32 {
     match worker.memory.header().child.load(Ordering::Relaxed) {
-        0 => worker.pid(),
-        child => child,
+        child if child != 0 && inspect::parent(child) == Some(worker.pid()) => child,
+        _ => worker.pid(),
     }
 }
 
 /// What a process that makes no progress is doing.
-fn stuck(activity: Activity) -> Death {
+fn stuck(activity: Activity, starting: bool) -> Death {
     let running = activity == Activity::Running;
     let doing = match activity {
         Activity::Running => "runs".to_owned(),
@@ -135,7 +133,10 @@ fn stuck(activity: Activity) -> Death {
         Activity::Blocked { call, on: None } => format!("waits in {call}"),
         Activity::Unknown => "does nothing that can be seen".to_owned(),
     };
-    Death::Stuck { running, doing }
+    match starting {
+        true => Death::NeverStarted { doing },
+        false => Death::Stuck { running, doing },
+    }
 }
 
 #[cfg(test)]

@@ -13,19 +13,26 @@ use raddle_abi::{control, env};
 
 use crate::capture::Capture;
 use crate::control::SharedMemory;
-use crate::{Error, Target, TargetKind};
+use crate::guardian::{self, SharedNumber};
+use crate::{Error, Target, TargetKind, view};
 
 /// Number of the shared memory's descriptor in the worker: high, so that the program's own
 /// descriptors have the numbers they would have without us.
 const CONTROL_DESCRIPTOR: RawFd = 250;
 
-/// A running worker. Dropping it kills its whole process group.
+/// How long a worker that was killed may take to be gone with everything that it started.
+const END_GRACE: Duration = Duration::from_secs(5);
+
+/// A running worker. Dropping it ends it, and every process that it has started.
 pub(crate) struct Worker {
     /// The memory shared with it.
     pub memory: SharedMemory,
     /// When it was started.
     pub started: Instant,
-    child: Child,
+    /// Its process id.
+    pid: u32,
+    /// The guardian above it, which ends as it does.
+    guardian: Child,
     capture: Capture,
 }
 
@@ -38,8 +45,9 @@ impl Worker {
             TargetKind::Main => control::target::MAIN,
             TargetKind::Program => control::target::PROGRAM,
         };
-        let memory =
+        let mut memory =
             SharedMemory::create(number, target.success, carrier).map_err(Error::SharedMemory)?;
+        memory.set_view(&view::encode(target));
         let cannot_start = |path: &Path, source| Error::Start {
             path: path.to_owned(),
             source,
@@ -50,33 +58,36 @@ impl Worker {
                 .into(),
             None => Stdio::null(),
         };
-        let mut child = command(target, memory.descriptor())
+        let pid = SharedNumber::create().map_err(Error::SharedMemory)?;
+        let spawned = command(target, memory.descriptor(), pid)
             .stdin(stdin)
-            .spawn()
-            .map_err(|source| cannot_start(&target.exe, source))?;
+            .spawn();
+        let pid = pid.release();
+        let mut guardian = spawned.map_err(|source| cannot_start(&target.exe, source))?;
         let capture = Capture::default();
-        if let Some(stdout) = child.stdout.take() {
+        if let Some(stdout) = guardian.stdout.take() {
             capture.read(stdout);
         }
-        if let Some(stderr) = child.stderr.take() {
+        if let Some(stderr) = guardian.stderr.take() {
             capture.read(stderr);
         }
         Ok(Self {
             memory,
             started: Instant::now(),
-            child,
+            pid,
+            guardian,
             capture,
         })
     }
 
     /// Its process id.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid
     }
 
     /// How it ended, if it has.
     pub fn exited(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
+        self.guardian.try_wait().ok().flatten()
     }
 
     /// What it printed outside of executions (its end), once it has ended. Gives the readers
@@ -97,17 +108,24 @@ impl Worker {
         self.signal(libc::SIGCONT);
     }
 
-    /// Kills the process group and reaps the worker.
+    /// Kills the process group. The guardian ends what has left it.
     pub fn kill(&mut self) {
         self.signal(libc::SIGKILL);
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let start = Instant::now();
+        while self.exited().is_none() && start.elapsed() < END_GRACE {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let _ = self.guardian.kill();
+        let _ = self.guardian.wait();
     }
 
-    fn signal(&self, signal: libc::c_int) {
-        // The worker leads its own group, and is not reaped before it is killed, so the number
-        // cannot have been reused.
-        if let Ok(group) = libc::pid_t::try_from(self.child.id()) {
+    fn signal(&mut self, signal: libc::c_int) {
+        // The worker leads its own group, and its guardian, which is not gone yet, reaps it as
+        // the last thing it does: the number cannot have been reused.
+        if self.exited().is_none()
+            && let Ok(group) = libc::pid_t::try_from(self.pid)
+            && group > 1
+        {
             // SAFETY: sends a signal to the group that we created.
             unsafe {
                 libc::kill(-group, signal);
@@ -122,7 +140,7 @@ impl Drop for Worker {
     }
 }
 
-fn command(target: &Target, descriptor: RawFd) -> Command {
+fn command(target: &Target, descriptor: RawFd, pid: SharedNumber) -> Command {
     let mut command = Command::new(&target.exe);
     match target.kind {
         TargetKind::Test => {
@@ -151,13 +169,13 @@ fn command(target: &Target, descriptor: RawFd) -> Command {
     let tool = unsafe { libc::getpid() };
     // SAFETY: the closure makes system calls only; it does not allocate or take locks.
     unsafe {
-        command.pre_exec(move || prepare(tool, descriptor));
+        command.pre_exec(move || prepare(tool, descriptor, pid));
     }
     command
 }
 
 /// Runs in the new process, before the program.
-fn prepare(tool: libc::pid_t, descriptor: RawFd) -> io::Result<()> {
+fn prepare(tool: libc::pid_t, descriptor: RawFd, pid: SharedNumber) -> io::Result<()> {
     let check = |result: libc::c_int| {
         if result < 0 {
             Err(io::Error::last_os_error())
@@ -171,13 +189,14 @@ fn prepare(tool: libc::pid_t, descriptor: RawFd) -> io::Result<()> {
     };
     // SAFETY: plain system calls on this process and on descriptors that it owns.
     unsafe {
-        check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
-        if libc::getppid() != tool {
-            return Err(io::Error::from_raw_os_error(libc::ESRCH));
-        }
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
+        // The tool ignores it; what the program does about it is the program's.
+        libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
+        guardian::put_above(tool, pid)?;
+        // What one execution leaves running is ended before the next one.
+        check(libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1))?;
         // Without it addresses differ from run to run, which the runtime copes with.
         libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-        libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
         if descriptor == CONTROL_DESCRIPTOR {
             check(libc::fcntl(descriptor, libc::F_SETFD, 0))
         } else {

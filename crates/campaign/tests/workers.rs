@@ -10,6 +10,7 @@ use std::time::Duration;
 use raddle_campaign::{
     Event, IgnoreRule, Options, Summary, Target, TargetKind, Verdict, find_stored, replay, run,
 };
+use raddle_trace::results::Conclusion;
 
 fn target(behaviour: &str) -> Target {
     Target {
@@ -23,6 +24,7 @@ fn target(behaviour: &str) -> Target {
         args: Vec::new(),
         env: vec![(fake::BEHAVIOUR.into(), behaviour.into())],
         cwd: PathBuf::from("/"),
+        private: Vec::new(),
         unseen_synchronisation: Vec::new(),
         ignored: false,
     }
@@ -42,7 +44,7 @@ impl Run {
 
     fn why(&self) -> &str {
         match self.verdict() {
-            Verdict::NotTestable { why } | Verdict::NotRun { why } => why,
+            Verdict::Failed { why } | Verdict::NotTestable { why } | Verdict::NotRun { why } => why,
             verdict => panic!("{verdict:?}"),
         }
     }
@@ -61,7 +63,6 @@ fn check_with(behaviour: &str, change: impl FnOnce(&mut Options)) -> Run {
     let mut options = Options {
         executions: Some(40),
         watchdog: Duration::from_secs(1),
-        start_up: Duration::from_secs(10),
         memory: 256 << 20,
         minimise: 4,
         results: results.path().to_owned(),
@@ -98,16 +99,21 @@ fn a_test_without_trouble_is_explored_and_has_the_same_hash_every_time() {
 }
 
 #[test]
-fn a_test_of_which_all_executions_are_cut_is_explored_and_says_so() {
+fn a_test_of_which_all_executions_are_cut_is_not_explored() {
     let run = check("is cut");
-    assert_eq!(*run.verdict(), Verdict::Explored);
+    assert!(run.why().contains("ended for its length"), "{}", run.why());
+    assert_eq!(run.summary.totals.explored, 0);
+    assert_eq!(
+        run.summary.totals.conclusion(0),
+        Conclusion::NothingExplored
+    );
     assert_eq!((run.summary.totals.cut, run.summary.tests[0].cut), (40, 40));
 }
 
 #[test]
 fn a_test_that_is_too_long_is_cut_sooner_after_its_first_run() {
     let run = check_with("is too long", |options| options.max_points = 1000);
-    assert_eq!(*run.verdict(), Verdict::Explored);
+    assert!(run.why().contains("ended for its length"), "{}", run.why());
     // One long run, three serial ones and forty others, with ten points each that all have.
     let test = &run.summary.tests[0];
     assert_eq!((test.executions, test.cut), (44, 44));
@@ -147,9 +153,7 @@ fn a_program_that_ends_early_is_quoted() {
 
 #[test]
 fn a_program_that_never_gets_ready_is_given_up() {
-    let run = check_with("hangs at start", |options| {
-        options.start_up = Duration::from_secs(1)
-    });
+    let run = check("hangs at start");
     assert!(
         run.why().contains("waits in clock_nanosleep"),
         "{}",
@@ -187,8 +191,9 @@ fn allocation_without_end_is_ended() {
 }
 
 #[test]
-fn a_test_that_always_fails_is_not_testable() {
+fn a_test_that_always_fails_has_failed() {
     let run = check("fails");
+    assert_eq!(run.summary.totals.conclusion(0), Conclusion::Failed);
     assert!(
         run.why().contains("fails without any interleaving"),
         "{}",
@@ -479,10 +484,11 @@ fn a_stopped_run_continues_where_it_was() {
     let targets = [target("slow")];
     let stop = AtomicBool::new(false);
     let second = run(&targets, &options, &stop, &mut |_| {}).unwrap();
-    // The serial runs are made again; what was explored before counts and is not repeated.
-    assert_eq!(second.totals.executions, explored + 5 + 6);
+    // The serial runs are made again; what was explored before is not repeated.
+    assert_eq!(second.totals.executions, 5 + 3);
     let third = run(&targets, &options, &stop, &mut |_| {}).unwrap();
-    assert_eq!(third.totals.executions, second.totals.executions);
+    assert_eq!((third.totals.executions, third.totals.explored), (0, 1));
+    assert_eq!(third.tests[0].hash, second.tests[0].hash);
 }
 
 #[test]

@@ -89,6 +89,9 @@ pub(crate) struct TestCommand {
     /// Build, but run nothing
     #[arg(long)]
     pub no_run: bool,
+    /// List the different outputs of each test's executions, and how often each was seen
+    #[arg(long)]
+    pub outcomes: bool,
     #[command(flatten)]
     pub run: RunOptions,
     #[command(flatten)]
@@ -144,9 +147,9 @@ pub(crate) struct GenerateCommand {
     /// What decides which methods to call next
     #[arg(long, value_name = "GUIDANCE", default_value = "pairs", value_parser = guidances())]
     pub guidance: Guidance,
-    /// Threads of a test
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=8))]
-    pub threads: u8,
+    /// Threads of a test (by default two, and three in a share of the tests)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=8))]
+    pub threads: Option<u8>,
     /// Schedules under which each test is run
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub schedules: u64,
@@ -156,6 +159,9 @@ pub(crate) struct GenerateCommand {
     /// Do not call these operations, nor anything that they return
     #[arg(long, value_name = "NAME")]
     pub skip: Vec<String>,
+    /// Do not check the results of this operation, since it promises less: METHOD=REASON
+    #[arg(long, value_name = "METHOD=REASON", value_parser = Relaxation::parse)]
+    pub relax: Vec<Relaxation>,
     /// Take values, constructors and operations from this file of yours
     #[arg(long, value_name = "FILE")]
     pub harness: Option<PathBuf>,
@@ -168,6 +174,30 @@ pub(crate) struct GenerateCommand {
     pub output: OutputOptions,
     #[command(flatten)]
     pub cargo: CargoFlags,
+}
+
+/// A value of `--relax`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Relaxation {
+    /// The operation, as `--list` names it.
+    pub method: String,
+    /// Why its results are not checked.
+    pub reason: String,
+}
+
+impl Relaxation {
+    fn parse(text: &str) -> Result<Self, String> {
+        let parts = text
+            .split_once('=')
+            .map(|(method, reason)| (method.trim(), reason.trim()));
+        let parts = parts.filter(|(method, reason)| !method.is_empty() && !reason.is_empty());
+        let (method, reason) =
+            parts.ok_or("write METHOD=REASON, like `depth=nodes are removed lazily`")?;
+        Ok(Self {
+            method: method.to_owned(),
+            reason: reason.to_owned(),
+        })
+    }
 }
 
 /// Values of `--guidance`.
@@ -225,6 +255,10 @@ pub(crate) struct ReplayCommand {
     /// Id of a finding, or path of a schedule file
     #[arg(value_name = "ID|FILE")]
     pub finding: String,
+    /// The program that it is of, if cargo does not build it, with the arguments that follow; not
+    /// needed if `test` found it on this machine
+    #[arg(value_name = "PROGRAM")]
+    pub given: Option<String>,
     /// How often, each time in a new process
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub times: u64,
@@ -242,6 +276,9 @@ pub(crate) struct ReplayCommand {
     pub program: ProgramOptions,
     #[command(flatten)]
     pub cargo: CargoFlags,
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub rest: Vec<String>,
 }
 
 /// `keep`.
@@ -285,13 +322,14 @@ pub(crate) fn is_program(filter: &str) -> bool {
 }
 
 /// Where the path of a program stands: first word of `test` or `list` that is neither a flag
-/// nor a flag's value.
+/// nor a flag's value, or the second of `replay`.
 fn program_position(arguments: &[OsString]) -> Option<usize> {
     let name = arguments.get(1)?.to_str()?;
     let definition = Arguments::command();
     let command = definition
         .get_subcommands()
-        .find(|command| matches!(name, "test" | "list") && command.get_name() == name)?;
+        .find(|command| matches!(name, "test" | "list" | "replay") && command.get_name() == name)?;
+    let mut finding_is_next = name == "replay";
     let takes_value = |flag: &str| {
         let named = |argument: &&Arg| match flag.strip_prefix("--") {
             Some(long) => argument.get_long() == Some(long),
@@ -309,6 +347,10 @@ fn program_position(arguments: &[OsString]) -> Option<usize> {
             return None;
         }
         if !word.starts_with('-') {
+            if std::mem::take(&mut finding_is_next) {
+                position += 1;
+                continue;
+            }
             return is_program(word).then_some(position);
         }
         position += if takes_value(word) { 2 } else { 1 };
@@ -380,6 +422,13 @@ mod tests {
             assert_eq!(test.rest, ["-x", "--time", "y"], "{text}");
             assert_eq!(test.run.seed, seed, "{text}");
         }
+        let Command::Replay(replay) = parsed("raddle replay dir/x --times 2 ./prog -x").unwrap()
+        else {
+            panic!("a replay command");
+        };
+        assert_eq!(replay.finding, "dir/x");
+        assert_eq!(replay.given.as_deref(), Some("./prog"));
+        assert_eq!((replay.times, replay.rest), (2, vec!["-x".to_owned()]));
         let Command::Test(test) = parsed("raddle test prog --seed 3").unwrap() else {
             panic!("a test command");
         };

@@ -9,14 +9,17 @@
 //!         lock        held while the runtime is compiled
 //!     objects-<hash of the instrumentation's sources>/<rustc release>-<commit>/
 //!                     instrumented objects by content hash
+//!     commands/       what the user has given to `test` (see `known_commands`)
 //! ```
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use raddle_instrument::WorkLock;
 
+use crate::console::say_note;
 use crate::embedded;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::file::{link_whole, temporary_beside};
@@ -82,8 +85,8 @@ impl Cache {
     /// Compiles the runtime; of several processes at the same time one does it.
     fn compile(&self, toolchain: &Toolchain) -> anyhow::Result<()> {
         let path = self.directory.join("lock");
-        let lock = File::create(&path).with_context(|| cannot_use(&path))?;
-        lock.lock().with_context(|| cannot_use(&path))?;
+        // Without it the runtime may be compiled twice, which does no harm.
+        let _lock = WorkLock::acquire(&path, "the runtime", say_note);
         if self.runtime().is_dir() {
             return Ok(());
         }
@@ -95,7 +98,12 @@ impl Cache {
             remove(&temporary)?;
         }
         compiled?;
-        fs::rename(&temporary, self.runtime()).with_context(|| cannot_use(&self.runtime()))
+        let renamed = fs::rename(&temporary, self.runtime());
+        if renamed.is_err() && self.runtime().is_dir() {
+            // Another process was as fast.
+            return remove(&temporary);
+        }
+        renamed.with_context(|| cannot_use(&self.runtime()))
     }
 }
 

@@ -1,23 +1,29 @@
 //! Has cargo build the user's executables with our compiler wrapper and linker, and asks it
 //! how it would start them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use raddle_abi::env;
-use raddle_instrument::{Clang, ClangError};
+use raddle_instrument::{Clang, ClangError, waiting_links};
 use serde::Deserialize;
 
 use crate::cache::Cache;
 use crate::cargo_config::CargoConfig;
 use crate::cargo_flags::CargoFlags;
+use crate::console::say_note;
 use crate::embedded;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::interrupt::StopFlag;
+use crate::limits;
+use crate::link_reports;
 use crate::metadata::{Metadata, cargo};
 use crate::personality;
 use crate::runner_record::{self, RunnerRecord};
@@ -255,6 +261,8 @@ impl CargoBuild<'_> {
 
     /// Builds, and returns what was built.
     fn artifacts(&self, mut command: Command) -> Result<Vec<Artifact>, Failure> {
+        limits::require_space(&self.directory())?;
+        let started = SystemTime::now();
         let mut child = command
             .arg("--message-format=json-render-diagnostics")
             .stdin(Stdio::null())
@@ -263,7 +271,8 @@ impl CargoBuild<'_> {
             .context("cannot run cargo")
             .or_exit(Exit::Unsupported)?;
         let stdout = child.stdout.take().expect("stdout was asked for");
-        let artifacts = self.stop.ending(child.id(), || read_artifacts(stdout));
+        let artifacts = self
+            .saying_what_links_wait_for(|| self.stop.ending(child.id(), || read_artifacts(stdout)));
         let artifacts = artifacts
             .context("cannot read from cargo")
             .or_exit(Exit::Unsupported)?;
@@ -273,9 +282,38 @@ impl CargoBuild<'_> {
             .or_exit(Exit::Unsupported)?;
         self.stop.check()?;
         if !status.success() {
+            // Cargo says so too, but among much else, and as if it were the program's fault.
+            limits::require_space(&self.directory())?;
+            limits::require_space(self.cache.objects())?;
+            if let Some(error) = link_reports::machine_trouble(&self.link_reports(), started) {
+                return Err(Failure::new(Exit::Unsupported, error));
+            }
             return Err(Failure::explained(Exit::ProgramBroken));
         }
         Ok(artifacts)
+    }
+
+    /// Does `work`, and says meanwhile what links wait for: cargo shows nothing of it.
+    fn saying_what_links_wait_for<T>(&self, work: impl FnOnce() -> T) -> T {
+        const PAUSE: Duration = Duration::from_millis(100);
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let teller = scope.spawn(|| {
+                let mut said = BTreeSet::new();
+                while !done.load(Ordering::Relaxed) {
+                    for sentence in waiting_links(&self.link_reports()) {
+                        if said.insert(sentence.clone()) {
+                            say_note(&sentence);
+                        }
+                    }
+                    std::thread::park_timeout(PAUSE);
+                }
+            });
+            let result = work();
+            done.store(true, Ordering::Relaxed);
+            teller.thread().unpark();
+            result
+        })
     }
 
     /// Has cargo start what it built, in a way that only notes down how.

@@ -161,6 +161,28 @@ impl CargoFlags {
         .concat()
     }
 
+    /// These flags with the place that the user names, if any: stored ones are those of a place.
+    pub(crate) fn in_place_of(self, given: &Self) -> Self {
+        Self {
+            manifest_path: given.manifest_path.clone().or(self.manifest_path),
+            target_dir: given.target_dir.clone().or(self.target_dir),
+            ..self
+        }
+    }
+
+    /// Only what chooses among the tests of a workspace: what is built then, and by what, is the
+    /// workspace's and the user's alone.
+    pub(crate) fn choices(self) -> Self {
+        Self {
+            bin: Vec::new(),
+            example: Vec::new(),
+            manifest_path: None,
+            target_dir: None,
+            config: Vec::new(),
+            ..self
+        }
+    }
+
     /// Whether any flag says what to build; those that only say where do not count.
     pub(crate) fn chooses(&self) -> bool {
         let choices = [
@@ -185,9 +207,12 @@ impl FlagList {
         }
     }
 
+    /// In one word, so that cargo takes no value for a flag, whatever it begins with.
     fn value(&mut self, name: &str, value: Option<impl Into<OsString>>) {
         if let Some(value) = value {
-            self.0.extend([name.into(), value.into()]);
+            let mut word = OsString::from(format!("{name}="));
+            word.push(value.into());
+            self.0.push(word);
         }
     }
 
@@ -227,7 +252,24 @@ mod tests {
             .map(|s| s.into_string().unwrap())
             .collect();
         assert_eq!(parsed(&again.join(" ")), flags);
-        assert_eq!(again.len(), 28);
+        assert_eq!(again.len(), 18);
+    }
+
+    #[test]
+    fn a_value_is_never_a_flag() {
+        let bin = vec!["--config=x".to_owned()];
+        let flags = CargoFlags {
+            bin,
+            ..CargoFlags::default()
+        };
+        assert_eq!(flags.all(), ["--bin=--config=x"]);
+    }
+
+    #[test]
+    fn choices_say_nothing_about_where_and_with_which_programs() {
+        let flags =
+            parsed("-p a --features b --config k=1 --manifest-path x --target-dir y --bin z");
+        assert_eq!(flags.choices(), parsed("-p a --features b"));
     }
 
     #[test]

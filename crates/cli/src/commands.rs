@@ -14,10 +14,15 @@ use std::process::ExitCode;
 use raddle_instrument::Language;
 
 use crate::arguments::Command;
+use crate::console;
 use crate::exit::{Exit, Failure};
+use crate::limits;
 
 /// Runs a command. Compilers have exit codes of their own.
 pub(crate) fn run(command: Command) -> Result<ExitCode, Failure> {
+    if !matches!(command, Command::Doctor(_)) {
+        limits::require()?;
+    }
     let exit = match command {
         Command::Cc(command) => return compiler::run(Language::C, command),
         Command::Cxx(command) => return compiler::run(Language::Cxx, command),
@@ -29,5 +34,12 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Keep(command) => keep::run(&command),
         Command::Doctor(command) => doctor::run(&command),
     };
-    exit.map(Exit::into)
+    // Output that does not arrive stops the work as if the user had.
+    let exit = match exit {
+        Err(failure) if failure.exit == Exit::Interrupted && console::is_in_trouble() => {
+            Ok(Exit::Interrupted)
+        }
+        exit => exit,
+    };
+    exit.and_then(console::finish).map(Exit::into)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use raddle_abi::finding::Kind;
-use raddle_campaign::{IgnoreRule, Overrides};
+use raddle_campaign::{IgnoreRule, LARGEST, Overrides, read_text};
 use serde::Deserialize;
 
 use crate::exit::{Exit, Failure};
@@ -25,6 +25,36 @@ pub(crate) struct Config {
     pub generate: GenerateOptions,
     /// Findings the user does not want to hear about.
     pub ignore: Vec<IgnoreRule>,
+    /// Methods whose results are not checked.
+    pub relax: Vec<RelaxRule>,
+}
+
+/// One `[[relax]]`: a method of a type that promises less than that its results follow some order of the calls.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RelaxRule {
+    /// The type, as `generate` is given it, without its arguments.
+    #[serde(rename = "type")]
+    pub subject: String,
+    /// The operation, as `--list` names it.
+    pub method: String,
+    /// Why its results are not checked.
+    pub reason: String,
+}
+
+impl RelaxRule {
+    fn checked(self) -> Result<Self, String> {
+        match self.reason.trim().is_empty() {
+            true => Err("the reason is empty; say what the method promises instead".to_owned()),
+            false => Ok(self),
+        }
+    }
+
+    /// Whether it is about the type with this name.
+    pub(crate) fn is_about(&self, subject: &str) -> bool {
+        let path = |name: &str| name.split('<').next().unwrap_or(name).trim().to_owned();
+        path(&self.subject) == path(subject)
+    }
 }
 
 /// What `[generate]` says.
@@ -49,6 +79,8 @@ struct File {
     generate: GenerateOptions,
     #[serde(default)]
     ignore: Vec<Ignore>,
+    #[serde(default)]
+    relax: Vec<RelaxRule>,
 }
 
 /// One `[[ignore]]` as it is written.
@@ -65,7 +97,7 @@ impl Config {
     /// Reads the file of this workspace; without one everything is left open.
     pub(crate) fn load(workspace: &Path) -> Result<Self, Failure> {
         let path = workspace.join(FILE_NAME);
-        match std::fs::read_to_string(&path) {
+        match read_text(&path, LARGEST) {
             Ok(text) => Self::parse(&text)
                 .map_err(|sentence| Failure::new(Exit::Usage, format!("{FILE_NAME}{sentence}"))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
@@ -91,7 +123,13 @@ impl Config {
             rule.checked()
                 .map_err(|sentence| format!(": [[ignore]] number {}: {sentence}", index + 1))
         });
+        let relaxed = file.relax.into_iter().enumerate();
+        let relax = relaxed.map(|(index, rule)| {
+            rule.checked()
+                .map_err(|sentence| format!(": [[relax]] number {}: {sentence}", index + 1))
+        });
         Ok(Self {
+            relax: relax.collect::<Result<_, _>>()?,
             run: file.test,
             output: file.output,
             predict: file.predict,
@@ -142,12 +180,17 @@ mod tests {
         let config = Config::parse(
             "[test]\nseed = 7\nstrategy = 'pct(2)'\n\
              [generate]\nharness = 'tests/raddle.rs'\n[predict]\nunits = ['a::free']\n[[predict.set]]\ntype = 'a::B'\nfields = ['c']\n\
+             [[relax]]\ntype = 'a::Tree'\nmethod = 'depth'\nreason = 'lazy'\n\
              [[ignore]]\nid = 'panic-0123456789'\nreason = 'known'\n\
              [[ignore]]\nkind = 'data-race'\nfunction = 'a::*'\nreason = 'by design'\n",
         )
         .unwrap();
         assert_eq!(config.run.seed, Some(7));
         assert_eq!(config.generate.harness, Some("tests/raddle.rs".into()));
+        assert_eq!(config.relax[0].method, "depth");
+        assert!(config.relax[0].is_about("a::Tree<u32, u32>"));
+        assert!(!config.relax[0].is_about("a::Trees"));
+        assert!(error("[[relax]]\ntype = 'a'\nmethod = 'b'\nreason = ' '").contains("reason"));
         assert_eq!(config.predict.units, ["a::free"]);
         assert_eq!(config.predict.set[0].type_name, "a::B");
         assert_eq!(config.ignore.len(), 2);

@@ -2,13 +2,17 @@
 
 use std::io::{self, IsTerminal, Stderr, Stdout, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use raddle_campaign as campaign;
-use raddle_report::{Event, Json, Note, Reporter, Settings, Sources, Terminal};
+use raddle_report::{Event, Json, Note, Reporter, Settings, Sources, Terminal, visible};
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::interrupt::StopFlag;
 use crate::settings::{Color, MessageFormat, OutputOptions};
+
+/// Why the user's streams took no more.
+static TROUBLE: OnceLock<io::Error> = OnceLock::new();
 
 /// Shows events to the user.
 pub(crate) struct Console {
@@ -39,9 +43,10 @@ impl Console {
         console
     }
 
-    /// Shows one event. When nobody reads any more, the work stops.
+    /// Shows one event. Once that fails, the work stops, and [`finish`] says why.
     pub(crate) fn show(&mut self, event: &Event) {
-        if self.reporter.report(event).is_err() {
+        if let Err(error) = self.reporter.report(event) {
+            let _ = TROUBLE.set(error);
             self.stop.set();
         }
     }
@@ -115,10 +120,48 @@ pub(crate) fn own_name() -> &'static str {
     if is_plain { "raddle" } else { "cargo raddle" }
 }
 
+/// Whether the user's streams took no more.
+pub(crate) fn is_in_trouble() -> bool {
+    TROUBLE.get().is_some()
+}
+
+/// How a command ends that is done: what it said has to have arrived.
+pub(crate) fn finish(exit: Exit) -> Result<Exit, Failure> {
+    let flushed = io::stdout().flush();
+    let Some(error) = TROUBLE.get().or(flushed.as_ref().err()) else {
+        return Ok(exit);
+    };
+    let failure = cannot_write(error);
+    match exit {
+        Exit::Clean | Exit::Interrupted | Exit::Inconclusive | Exit::NothingToTest => Err(failure),
+        // What was found matters more.
+        _ => {
+            print_error(&failure);
+            Ok(exit)
+        }
+    }
+}
+
+/// The output cannot be written.
+pub(crate) fn cannot_write(error: &io::Error) -> Failure {
+    Failure::new(
+        Exit::Unsupported,
+        format!(
+            "the output cannot be written: {error}; what was not shown is not known to be clean"
+        ),
+    )
+}
+
+/// Says something on the way, where there is no console yet or somebody else has it.
+pub(crate) fn say_note(sentence: &str) {
+    let _ = writeln!(io::stderr(), "note: {}", visible(sentence));
+}
+
 /// The last word of a command that failed.
 pub(crate) fn print_error(failure: &Failure) {
     if let Some(error) = &failure.error {
         // Nobody may be reading; then there is nobody to tell.
-        let _ = writeln!(io::stderr(), "error: {error:#}");
+        let text = visible(&format!("{error:#}"));
+        let _ = writeln!(io::stderr(), "error: {text}");
     }
 }

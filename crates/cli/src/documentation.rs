@@ -3,6 +3,7 @@
 //! nor the user's crates see it.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -84,6 +85,6 @@ pub(crate) fn rustdoc(arguments: &[OsString]) -> ExitCode {
         ]);
     }
     let error = command.exec();
-    eprintln!("raddle: cannot run rustdoc: {error}");
+    let _ = writeln!(std::io::stderr(), "raddle: cannot run rustdoc: {error}");
     ExitCode::FAILURE
 }

@@ -4,6 +4,9 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
+use raddle_trace::results::Conclusion;
+use raddle_trace::visible::visible;
+
 /// Every way in which the tool ends. Part of the public interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -17,12 +20,34 @@ pub(crate) enum Exit {
     Unsupported = 69,
     /// A bug of ours.
     Internal = 70,
+    /// A failure was seen that could not be confirmed, or nothing could be explored.
+    Inconclusive = 75,
     /// There are findings.
     Findings = 100,
-    /// The program under test does not build or run.
+    /// The program under test does not build or run, or a test fails without any interleaving.
     ProgramBroken = 101,
     /// The user stopped it before anything was found.
     Interrupted = 130,
+}
+
+impl Exit {
+    /// How a run with this conclusion ends; `allows_inconclusive` makes the inconclusive clean.
+    pub(crate) const fn of(conclusion: Conclusion, allows_inconclusive: bool) -> Self {
+        match conclusion {
+            Conclusion::InternalError => Self::Internal,
+            Conclusion::Findings => Self::Findings,
+            Conclusion::Interrupted => Self::Interrupted,
+            Conclusion::Failed => Self::ProgramBroken,
+            Conclusion::Unconfirmed | Conclusion::NothingExplored | Conclusion::Uninstrumented => {
+                match allows_inconclusive {
+                    true => Self::Clean,
+                    false => Self::Inconclusive,
+                }
+            }
+            Conclusion::NothingSelected => Self::NothingToTest,
+            Conclusion::Clean => Self::Clean,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -59,7 +84,9 @@ impl From<raddle_campaign::Error> for Failure {
     fn from(error: raddle_campaign::Error) -> Self {
         use raddle_campaign::Error;
         let exit = match &error {
-            Error::Store { .. } | Error::SharedMemory(_) => Exit::Unsupported,
+            Error::Store { .. } | Error::SharedMemory(_) | Error::Machine { .. } => {
+                Exit::Unsupported
+            }
             Error::Start { .. } => Exit::ProgramBroken,
             _ => Exit::Usage,
         };
@@ -90,7 +117,8 @@ pub(crate) fn install_panic_hook() {
         // Nobody may be reading; then there is nobody to tell.
         let _ = writeln!(
             std::io::stderr(),
-            "error: this is a bug in raddle, please report it: {panic}\n{}",
+            "error: this is a bug in raddle, please report it: {}\n{}",
+            visible(&panic.to_string()),
             std::backtrace::Backtrace::capture()
         );
         std::process::exit(Exit::Internal as i32);

@@ -1,19 +1,25 @@
 //! Ctrl-C and SIGTERM: the first one asks to stop and keeps what was found, the second one
-//! ends the tool at once.
+//! ends the tool at once. What does not stop in time is ended too: everything that was
+//! confirmed is stored by then, and workers end with the tool.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::consts::{SIGALRM, SIGINT, SIGTERM};
+use signal_hook::{flag, low_level};
 
 use crate::exit::{Exit, Failure, OrExit};
 
 /// How long a wish to stop may go unnoticed.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long stopping may take, in microseconds beyond a second. Users are promised two seconds.
+const LIMIT: libc::suseconds_t = 850_000;
+/// How long a child process may take to stop before it is killed.
+const CHILD_LIMIT: Duration = Duration::from_millis(800);
 
 /// Set when the user wants the tool to stop.
 #[derive(Clone)]
@@ -27,9 +33,15 @@ impl StopFlag {
             // The order matters: the first signal only sets the flag, the second finds it set.
             flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, flag.clone())
                 .and_then(|_| flag::register(signal, flag.clone()))
+                // SAFETY: the action only makes a system call.
+                .and_then(|_| unsafe { low_level::register(signal, set_limit) })
                 .context("cannot handle signals")
                 .or_exit(Exit::Unsupported)?;
         }
+        // SAFETY: the action only makes system calls.
+        unsafe { low_level::register(SIGALRM, end_at_once) }
+            .context("cannot handle signals")
+            .or_exit(Exit::Unsupported)?;
         Ok(Self(flag))
     }
 
@@ -48,6 +60,15 @@ impl StopFlag {
                     if self.0.load(Ordering::Relaxed) {
                         // SAFETY: sends a signal to a child that nobody has waited for yet.
                         unsafe { libc::kill(id.cast_signed(), libc::SIGTERM) };
+                        let asked = Instant::now();
+                        while !done.load(Ordering::Relaxed) {
+                            if asked.elapsed() > CHILD_LIMIT {
+                                // SAFETY: as above.
+                                unsafe { libc::kill(id.cast_signed(), libc::SIGKILL) };
+                                break;
+                            }
+                            thread::sleep(PAUSE);
+                        }
                         break;
                     }
                     thread::sleep(PAUSE);
@@ -70,5 +91,31 @@ impl StopFlag {
             return Err(Failure::explained(Exit::Interrupted));
         }
         Ok(())
+    }
+}
+
+/// Has [`end_at_once`] called when stopping takes too long.
+fn set_limit() {
+    let limit = libc::itimerval {
+        it_interval: libc::timeval {
+            tv_sec: 0,
+            tv_usec: 0,
+        },
+        it_value: libc::timeval {
+            tv_sec: 1,
+            tv_usec: LIMIT,
+        },
+    };
+    // SAFETY: `limit` is valid, and the old value is not asked for.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const limit, std::ptr::null_mut()) };
+}
+
+/// Ends the tool from a signal handler.
+fn end_at_once() {
+    const WORDS: &str = "error: interrupted; what was confirmed is stored\n";
+    // SAFETY: writes bytes that are there, and ends the process.
+    unsafe {
+        libc::write(2, WORDS.as_ptr().cast(), WORDS.len());
+        libc::_exit(Exit::Interrupted as i32)
     }
 }

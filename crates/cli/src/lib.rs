@@ -19,6 +19,8 @@ mod embedded;
 mod exit;
 mod file;
 mod interrupt;
+mod known_commands;
+mod limits;
 mod link_reports;
 mod listing;
 mod machine;
@@ -38,35 +40,77 @@ mod toolchain;
 mod withdrawn;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
-use crate::exit::Exit;
+use raddle_report::CheckResult;
+use raddle_trace::visible::{is_hidden, visible};
+
+use crate::exit::{Exit, Failure};
 
 /// Runs the program that the command line names and returns its exit code.
 pub fn main() -> ExitCode {
     exit::install_panic_hook();
+    // A file that may not grow is an error of the call, not the end of the tool.
+    // SAFETY: no other thread runs yet.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Some(code) = personality::dispatch(&arguments) {
         return code;
     }
+    let stack = limits::stack();
+    if stack.result == CheckResult::Bad {
+        let sentence = format!("{}: {}", stack.name, stack.text);
+        let failure = Failure::new(Exit::Unsupported, sentence);
+        console::print_error(&failure);
+        return failure.exit.into();
+    }
+    run(arguments)
+}
+
+/// Shows what the parser says. It repeats the user's words, which a terminal may obey.
+fn print_usage(error: &clap::Error) -> std::io::Result<()> {
+    let text = error.render().to_string();
+    if !error.use_stderr() || !text.contains(|character| is_hidden(character) && character != '\n')
+    {
+        return error.print();
+    }
+    std::io::stderr().write_all(visible(&text).as_bytes())
+}
+
+/// The tool itself. Its frame is a large one, for which there has to be stack.
+#[inline(never)]
+fn run(arguments: Vec<OsString>) -> ExitCode {
     let arguments = match arguments::parse(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // A closed stream cannot be told that it is closed.
-            let _ = error.print();
-            return if error.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Clean
+            let is_usage = error.use_stderr();
+            return match print_usage(&error) {
+                _ if is_usage => Exit::Usage,
+                Ok(()) => Exit::Clean,
+                Err(error) => {
+                    let failure = console::cannot_write(&error);
+                    console::print_error(&failure);
+                    failure.exit
+                }
             }
             .into();
         }
     };
-    match commands::run(arguments.command) {
+    let code = match commands::run(arguments.command) {
         Ok(code) => code,
         Err(failure) => {
             console::print_error(&failure);
             failure.exit.into()
         }
+    };
+    let bugs = raddle_campaign::internal_errors();
+    if bugs.is_empty() {
+        return code;
     }
+    for bug in bugs {
+        let sentence = format!("this is a bug in raddle, please report it: {bug}");
+        console::print_error(&Failure::new(Exit::Internal, sentence));
+    }
+    Exit::Internal.into()
 }

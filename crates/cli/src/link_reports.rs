@@ -3,12 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use raddle_instrument::{Clang, ClangError, LinkReport, unseen_synchronisation};
 
+use raddle_trace::image::build_id;
+use raddle_trace::program_map::map_beside;
+
 use crate::cargo_build::Executable;
+use crate::file::write_whole;
+
+/// Times of files are this much behind the clock at most.
+const CLOCK_GRAIN: Duration = Duration::from_millis(20);
 
 /// One sentence for everything in these executables that has no hooks.
 pub(crate) fn warnings(
@@ -36,10 +45,40 @@ pub(crate) fn warnings(
         }
     }
     warnings.extend(failed.iter().map(|(module, reason)| {
-        format!("{module} is not instrumented, so what happens inside of it is not seen: {reason}")
+        format!(
+            "the crate {} is not instrumented ({module}), so what happens inside of it is not seen: \
+             {reason}",
+            crate_of(module)
+        )
     }));
     warnings.extend(about_native(&native, clang));
     warnings
+}
+
+/// Names of the crates in these executables that have no hooks because LLVM refused them.
+pub(crate) fn uninstrumented(directory: &Path, executables: &[Executable]) -> Vec<String> {
+    let reports = read_all(directory);
+    let mut names = BTreeSet::new();
+    for executable in executables {
+        let report = find(&reports, &executable.record.exe);
+        let failed = report.into_iter().flat_map(|report| &report.failed);
+        names.extend(failed.map(|failure| crate_of(&failure.module)));
+    }
+    names.into_iter().collect()
+}
+
+/// The crate that a module belongs to: `a` of `a-0123456789abcdef.x.rcgu.o`, and of
+/// `liba-0123456789abcdef.rlib(x)`.
+fn crate_of(module: &str) -> String {
+    let name = module.split('(').next().unwrap_or(module);
+    let name = match name.strip_suffix(".rlib") {
+        Some(library) => library.strip_prefix("lib").unwrap_or(library),
+        None => name.split('.').next().unwrap_or(name),
+    };
+    match name.rsplit_once('-') {
+        Some((stem, hash)) if hash.len() == 16 => stem.to_owned(),
+        _ => name.to_owned(),
+    }
 }
 
 /// The archive of a native object, or the object itself.
@@ -98,6 +137,20 @@ pub(crate) fn about_unseen(program: &str, names: &[String]) -> Option<String> {
     })
 }
 
+/// What the machine refused to a link since then, if it did.
+pub(crate) fn machine_trouble(directory: &Path, since: SystemTime) -> Option<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut new = entries.filter(|entry| {
+        let changed = entry.metadata().and_then(|metadata| metadata.modified());
+        changed.is_ok_and(|changed| changed >= since - CLOCK_GRAIN)
+    });
+    new.find_map(|entry| {
+        let text = fs::read(entry.path()).ok()?;
+        let report: LinkReport = serde_json::from_slice(&text).ok()?;
+        report.error.filter(|_| report.is_machines)
+    })
+}
+
 fn read_all(directory: &Path) -> Vec<LinkReport> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let reports = entries.filter_map(|entry| {
@@ -107,21 +160,45 @@ fn read_all(directory: &Path) -> Vec<LinkReport> {
     reports.collect()
 }
 
-/// Cargo gives programs a second name, so files are compared, not paths.
+/// Puts the map of each executable beside it: cargo gives programs a second name, in a directory
+/// of its choice, and the linker knows only the first.
+pub(crate) fn put_maps_beside(directory: &Path, executables: &[Executable]) -> io::Result<()> {
+    let reports = read_all(directory);
+    for executable in executables {
+        let exe = &executable.record.exe;
+        let Some(report) = find(&reports, exe).filter(|report| report.output != *exe) else {
+            continue;
+        };
+        let (from, to) = (map_beside(&report.output), map_beside(exe));
+        // The same file under another name of the directory needs nothing.
+        if from.is_file() && identity(&from) != identity(&to) {
+            write_whole(&to, &fs::read(&from)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Cargo gives programs a second name, so files are compared, not paths; where it has to copy
+/// them, what the linker has named them by.
 fn find<'a>(reports: &'a [LinkReport], exe: &Path) -> Option<&'a LinkReport> {
-    let identity = |path: &Path| {
-        let metadata = fs::metadata(path).ok()?;
-        Some((metadata.dev(), metadata.ino()))
-    };
     let own = identity(exe)?;
-    reports
-        .iter()
-        .find(|report| report.output == exe || identity(&report.output) == Some(own))
+    let is_same =
+        |report: &&LinkReport| report.output == exe || identity(&report.output) == Some(own);
+    reports.iter().find(is_same).or_else(|| {
+        let wanted = build_id(exe)?;
+        let mut reports = reports.iter();
+        reports.find(|report| build_id(&report.output).as_ref() == Some(&wanted))
+    })
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{about_native, find, library, read_all};
+    use super::{about_native, crate_of, find, library, read_all};
     use raddle_instrument::{ClangError, LinkReport};
     use std::fs;
 
@@ -140,6 +217,21 @@ mod tests {
         );
         assert!(text.contains("apt-get install clang"), "{text}");
         assert_eq!(about_native(&[].into(), &Err(ClangError::Missing)), None);
+    }
+
+    #[test]
+    fn modules_belong_to_crates() {
+        for (module, name) in [
+            ("a-0123456789abcdef.x1y.2z.rcgu.o", "a"),
+            ("my_test-0123456789abcdef.x1y.rcgu.o", "my_test"),
+            (
+                "liba_b-0123456789abcdef.rlib(a_b-0123456789abcdef.x.rcgu.o)",
+                "a_b",
+            ),
+            ("x.o", "x"),
+        ] {
+            assert_eq!(crate_of(module), name);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use crate::process::run_within;
 
 /// Listing runs no test; an executable that takes longer is stuck before `main`.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// One test of an executable.
 #[derive(Clone, Debug, PartialEq, Eq)]

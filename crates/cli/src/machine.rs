@@ -13,13 +13,7 @@ const PR_SYS_DISPATCH_OFF: c_long = 0;
 
 /// All checks of the machine.
 pub(crate) fn checks() -> Vec<Check> {
-    vec![
-        processor(),
-        shadow_stack(),
-        shared_memory(),
-        dispatch(),
-        overcommit(),
-    ]
+    vec![processor(), shadow_stack(), dispatch()]
 }
 
 fn processor() -> Check {
@@ -50,19 +44,6 @@ fn shadow_stack() -> Check {
     }
 }
 
-fn shared_memory() -> Check {
-    // SAFETY: the name is a NUL-terminated string.
-    let descriptor = unsafe { libc::memfd_create(c"raddle-doctor".as_ptr(), libc::MFD_CLOEXEC) };
-    if descriptor < 0 {
-        let error = std::io::Error::last_os_error();
-        let text = format!("memfd_create fails ({error}): allow it in the sandbox or container");
-        return check("shared memory", CheckResult::Bad, text);
-    }
-    // SAFETY: the descriptor is ours and used nowhere else.
-    unsafe { libc::close(descriptor) };
-    check("shared memory", CheckResult::Good, "memfd_create works")
-}
-
 fn dispatch() -> Check {
     // SAFETY: turning dispatch off changes nothing in a process that never turned it on.
     let result = unsafe {
@@ -79,16 +60,6 @@ fn dispatch() -> Check {
     } else {
         let text = "not available (Linux 5.11 has it): every execution is forked, which is slower";
         check("system call dispatch", CheckResult::Limited, text)
-    }
-}
-
-fn overcommit() -> Check {
-    let mode = std::fs::read_to_string("/proc/sys/vm/overcommit_memory").unwrap_or_default();
-    if mode.trim() == "2" {
-        let text = "vm.overcommit_memory is 2: large sparse mappings may fail; set it to 0 or 1";
-        check("memory", CheckResult::Limited, text)
-    } else {
-        check("memory", CheckResult::Good, "sparse mappings are allowed")
     }
 }
 

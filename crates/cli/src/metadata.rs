@@ -115,6 +115,17 @@ pub(crate) fn cargo() -> OsString {
 }
 
 impl Metadata {
+    /// Whether a crate with this name belongs to the workspace itself.
+    pub(crate) fn is_own_crate(&self, name: &str) -> bool {
+        let is_member = |package: &&Package| self.workspace_members.contains(&package.id);
+        let mut targets = self
+            .packages
+            .iter()
+            .filter(is_member)
+            .flat_map(|package| &package.targets);
+        targets.any(|target| target.name.replace('-', "_") == name)
+    }
+
     /// Asks cargo. Its own message is shown if it does not like the workspace.
     pub(crate) fn load(flags: &CargoFlags) -> Result<Self, Failure> {
         let output = Command::new(cargo())

@@ -1,11 +1,13 @@
 //! The other programs that this executable is, by the name it is called with.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use raddle_abi::env;
 use raddle_instrument::{CompileError, Environment, Language};
+use raddle_report::visible;
 
 use crate::{documentation, runner_record};
 
@@ -55,7 +57,7 @@ fn compiler(language: Language, arguments: Vec<OsString>) -> ExitCode {
             raddle_instrument::compiler_beside(language, arguments, &real, &environment)
         });
     result.unwrap_or_else(|error| {
-        eprintln!("raddle: {error}");
+        let _ = writeln!(std::io::stderr(), "raddle: {}", visible(&error.to_string()));
         ExitCode::FAILURE
     })
 }

@@ -33,7 +33,7 @@ use crate::toolchain::Toolchain;
 const RESULTS: &str = "raddle-results";
 
 /// Name of the target in reports and schedule files.
-const TARGET: &str = "main";
+pub(crate) const TARGET: &str = "main";
 
 impl ProgramOptions {
     /// Complains about options that make no sense without a program.
@@ -198,6 +198,7 @@ impl ProgramSession {
             success: flags.exit_code.unwrap_or(0),
             env,
             cwd: self.root.clone(),
+            private: vec![self.results.clone()],
             unseen_synchronisation,
             ignored: false,
         })

@@ -1,10 +1,11 @@
 //! What the commands that build have in common: toolchain, workspace, configuration, runtime,
 //! console, and at the end the targets.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use raddle_campaign::{IgnoreRule, Options, Overrides, Target};
+use raddle_campaign::{IgnoreRule, Options, Overrides, Target, check_is_file};
 use raddle_instrument::{Clang, ClangError, find_clang};
 
 use crate::cache::Cache;
@@ -39,6 +40,8 @@ pub(crate) struct Session {
     pub console: Console,
     /// Set when the user wants to stop.
     pub stop: StopFlag,
+    /// Crates of the workspace that have no hooks because LLVM refused them, once it is built.
+    pub uninstrumented: Vec<String>,
     /// Whether branches are recorded too.
     pub branches: bool,
     config: CargoConfig,
@@ -75,6 +78,7 @@ impl Session {
             toolchain,
             console,
             stop,
+            uninstrumented: Vec::new(),
             branches: false,
             config,
         })
@@ -101,9 +105,15 @@ impl Session {
             stop: &self.stop,
         };
         let executables = build.run()?;
+        link_reports::put_maps_beside(&build.link_reports(), &executables)
+            .context("cannot put the program map beside the executable")
+            .or_exit(Exit::Unsupported)?;
         for warning in link_reports::warnings(&build.link_reports(), &executables, &clang) {
             self.console.note(warning);
         }
+        self.uninstrumented = link_reports::uninstrumented(&build.link_reports(), &executables);
+        self.uninstrumented
+            .retain(|name| self.metadata.is_own_crate(name));
         let mut targets = targets(&executables, &self.metadata, arguments, &self.stop)?;
         for executable in &executables {
             let exe = &executable.record.exe;
@@ -150,16 +160,32 @@ pub(crate) fn find_toolchain(config: &CargoConfig) -> Result<Toolchain, Failure>
     Toolchain::find(&rustc.unwrap_or_else(|| "rustc".into()))
 }
 
-/// Schedule files in a directory, sorted; none if there is no such directory.
-pub(crate) fn schedules(directory: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut paths: Vec<_> = entries
-        .map(|entry| entry.path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "schedule")
-        })
-        .collect();
+/// Schedule files in a directory, sorted; none if there is no such directory. What is not a
+/// directory with files is refused.
+pub(crate) fn schedules(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let cannot = |path: &Path, error: std::io::Error| {
+        Failure::new(
+            Exit::Usage,
+            format!("cannot read {}: {error}", path.display()),
+        )
+    };
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|error| cannot(directory, error))?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| cannot(directory, error))?.path();
+        let is_schedule = path
+            .extension()
+            .is_some_and(|extension| extension == "schedule");
+        if is_schedule {
+            std::fs::metadata(&path)
+                .and_then(|metadata| check_is_file(&metadata))
+                .map_err(|error| cannot(&path, error))?;
+            paths.push(path);
+        }
+    }
     paths.sort();
-    paths
+    Ok(paths)
 }

@@ -46,6 +46,9 @@ pub(crate) struct RunOptions {
     /// Which values atomic loads may read [default: sc]
     #[arg(long, value_name = "MODEL", env = "RADDLE_MEMORY_MODEL")]
     pub memory_model: Option<MemoryModel>,
+    /// What else makes the run fail [default: nothing]
+    #[arg(long, value_name = "WHAT", env = "RADDLE_DENY")]
+    pub deny: Option<Deny>,
     /// Which data races are reported [default: on]
     #[arg(long, env = "RADDLE_RACES")]
     pub races: Option<RaceChoice>,
@@ -67,6 +70,10 @@ pub(crate) struct RunOptions {
     /// Memory of a worker in MiB after which it is ended [default: 4096]
     #[arg(long, value_name = "MIB", env = "RADDLE_MEMORY", value_parser = clap::value_parser!(u64).range(1..))]
     pub memory: Option<u64>,
+    /// Exit with 0 where the result is inconclusive: a failure was seen that could not be
+    /// confirmed, or no test could be explored
+    #[arg(long, env = "RADDLE_ALLOW_INCONCLUSIVE")]
+    pub allow_inconclusive: bool,
 }
 
 /// Options of the output.
@@ -110,6 +117,7 @@ impl RunOptions {
             build_jobs: self.build_jobs.or(file.build_jobs),
             granularity: self.granularity.or(file.granularity),
             memory_model: self.memory_model.or(file.memory_model),
+            deny: self.deny.or(file.deny),
             races: self.races.or(file.races),
             heap: self.heap.or(file.heap),
             reexecution: self.reexecution.or(file.reexecution),
@@ -117,6 +125,7 @@ impl RunOptions {
             max_points: self.max_points.or(file.max_points),
             watchdog: self.watchdog.or(file.watchdog),
             memory: self.memory.or(file.memory),
+            allow_inconclusive: self.allow_inconclusive || file.allow_inconclusive,
         }
     }
 
@@ -142,6 +151,7 @@ impl RunOptions {
             jobs: self.jobs.map_or_else(cores, |count| count.0),
             granularity: self.granularity.map_or(default.granularity, Into::into),
             memory_model: self.memory_model.map_or(default.memory_model, Into::into),
+            denies_timing: self.deny == Some(Deny::Timing),
             races: self.races.map_or(default.races, Into::into),
             heap: self
                 .heap
@@ -153,6 +163,7 @@ impl RunOptions {
             memory: self
                 .memory
                 .map_or(default.memory, |mib| mib.saturating_mul(1 << 20)),
+            allows_inconclusive: self.allow_inconclusive,
             ..default
         }
     }
@@ -292,6 +303,14 @@ impl From<MemoryModel> for plan::Memory {
             MemoryModel::Weak => Self::Weak,
         }
     }
+}
+
+/// What makes a run fail that does not by default.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Deny {
+    /// Failed assertions that need a deadline to pass early
+    Timing,
 }
 
 /// Which data races are reported.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use raddle_campaign::{LARGEST, read_file};
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::ProgramOptions;
@@ -89,7 +90,7 @@ impl StoredFlags {
 }
 
 fn read(results: &Path) -> BTreeMap<String, StoredFlags> {
-    let text = std::fs::read(results.join(FILE_NAME)).unwrap_or_default();
+    let text = read_file(&results.join(FILE_NAME), LARGEST).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 

@@ -67,6 +67,10 @@ fn base(executable: &Executable, metadata: &Metadata) -> Target {
         success: 0,
         env: executable.record.changed_env(),
         cwd: executable.record.cwd.clone(),
+        private: vec![
+            metadata.workspace_root.clone(),
+            metadata.target_directory.clone(),
+        ],
         unseen_synchronisation: Vec::new(),
         ignored: false,
     }

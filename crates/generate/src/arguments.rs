@@ -4,7 +4,7 @@ use crate::constructors::constructors;
 use crate::feedback::Fed;
 use crate::library::Library;
 use crate::model::{Bound, Substitution, Type, is_std, last};
-use crate::recipe::{Closure, Recipe, Returned};
+use crate::recipe::{Closure, Noted, Recipe, Returned};
 use crate::supplied::Supplied;
 
 /// Values in values: no more than so many.
@@ -307,11 +307,14 @@ impl<'a> Maker<'a> {
 
     /// A value of some type that has these traits.
     pub fn bounded(self, bounds: &[Bound]) -> Result<Recipe, Refusal> {
-        if let Some((inputs, output)) = bounds.iter().find_map(|bound| bound.callable.as_ref()) {
+        let callable = bounds
+            .iter()
+            .find_map(|bound| Some((bound, bound.callable.as_ref()?)));
+        if let Some((bound, (inputs, output))) = callable {
             if bounds.iter().any(|bound| bound.name().starts_with("Async")) {
                 return Err("async closures are not made".to_owned());
             }
-            return self.closure(inputs, output);
+            return self.closure(inputs, output, noted(bound.name(), inputs, output));
         }
         for bound in bounds {
             let first = bound.arguments.first();
@@ -370,7 +373,7 @@ impl<'a> Maker<'a> {
             .ok_or_else(|| format!("nothing is known that is `{}`", bound.short()))
     }
 
-    fn closure(self, inputs: &[Type], output: &Type) -> Result<Recipe, Refusal> {
+    fn closure(self, inputs: &[Type], output: &Type, notes: Noted) -> Result<Recipe, Refusal> {
         let mut writes = Vec::new();
         for (index, input) in inputs.iter().enumerate() {
             if let Type::Reference {
@@ -420,7 +423,19 @@ impl<'a> Maker<'a> {
             writes,
             result,
             returns: returns.unwrap_or_default(),
+            notes,
         })))
+    }
+}
+
+/// What of the calls of a closure with this trait is a result. One that is given something to change, or of which to make
+/// something new, tells by its last call what became of it; predicates and the like tell nothing.
+fn noted(of_trait: &str, inputs: &[Type], output: &Type) -> Noted {
+    let is_changed = |input: &Type| !matches!(input, Type::Reference { mutable: false, .. });
+    match of_trait {
+        "FnOnce" => Noted::Once,
+        _ if !output.is_primitive("bool") && inputs.iter().any(is_changed) => Noted::Last,
+        _ => Noted::Nothing,
     }
 }
 

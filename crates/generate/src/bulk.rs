@@ -15,8 +15,13 @@ use crate::test_case::{Call, TestCase};
 
 /// One of so many tests of a prepared object has a large one, once its pair was tried a few times.
 const RATE: u64 = 3;
-/// How often a call is repeated: once more than there is room for, where room doubles.
-const SIZES: [usize; 2] = [33, 65];
+/// How often a call is repeated: as often as there is room for in rings and blocks of usual sizes, of which some need a slot
+/// for themselves, and once more or less.
+const SIZES: [usize; 6] = [31, 32, 33, 63, 64, 65];
+/// One of so many tests of a prepared object begins where a ring or block is full, once its pair was tried.
+const EDGE_RATE: u64 = 4;
+/// Most calls by which it is a little less than full.
+const BELOW: u64 = 2;
 /// Most calls that make the object larger again.
 const AGAIN: u64 = 6;
 /// Most calls of each other thread.
@@ -39,7 +44,7 @@ impl Composer<'_> {
         let repeated = size - rng.below(size as u64 / 2) as usize;
         let again = 1 + rng.below(AGAIN) as usize;
         let calls = [vec![shrink; repeated], vec![grow; again]].concat();
-        let others = (1..self.threads)
+        let others = (1..self.thread_count(tried, rng))
             .map(|_| vec![other.unwrap_or(shrink); 1 + rng.below(OTHERS) as usize]);
         let wanted = [calls].into_iter().chain(others).collect();
         let possible = self.program.possible(wanted, pair, rng);
@@ -53,6 +58,42 @@ impl Composer<'_> {
             prefix: self.alike(&vec![grow; size], rng),
             after: self.after(&threads),
             threads,
+        })
+    }
+
+    /// A test that begins, sometimes, where what the object is made of is full or empty again: the call that puts something in
+    /// was repeated, and in half of the tests what was put in was taken out again.
+    pub(crate) fn at_an_edge(&self, pair: Pair, tried: u32, rng: &mut Rng) -> Option<TestCase> {
+        if tried < 2 || self.guidance != Guidance::Pairs || rng.below(EDGE_RATE) != 0 {
+            return None;
+        }
+        let methods = [pair.0, pair.1].map(|method| u16::try_from(method).unwrap_or(u16::MAX));
+        let is_noticed = |one: &u16| {
+            let mut pair = methods.iter();
+            pair.any(|other| one == other || self.program.affects(*one, *other))
+        };
+        let growing: Vec<u16> = self
+            .operations(true)
+            .into_iter()
+            .filter(is_noticed)
+            .collect();
+        let grow = any(&growing, rng)?;
+        let size = any(&SIZES, rng)? - rng.below(BELOW + 1) as usize;
+        let mut calls = vec![grow; size];
+        let shrinking: Vec<u16> = self
+            .operations(false)
+            .into_iter()
+            .filter(is_noticed)
+            .collect();
+        let shrink = any(&shrinking, rng).filter(|_| rng.below(2) == 0);
+        if let Some(shrink) = shrink {
+            calls.extend(vec![shrink; size - rng.below(BELOW + 1) as usize]);
+        }
+        let plain = self.test(pair, 1, 0, rng);
+        Some(TestCase {
+            constructor: any(&self.program.constructors, rng)?,
+            prefix: self.alike(&calls, rng),
+            ..plain
         })
     }
 
@@ -97,6 +138,7 @@ mod tests {
     use crate::compose::Composer;
     use crate::program::{Calibration, Method, Program};
     use crate::select::{FIRST, Guidance};
+    use crate::test_case::TestCase;
 
     #[test]
     fn a_large_object_is_made_by_what_takes_arguments_and_emptied_beside_others() {
@@ -121,7 +163,7 @@ mod tests {
         let composer = Composer {
             program: &program,
             guidance: Guidance::Pairs,
-            threads: 2,
+            threads: Some(2),
         };
         let mut rng = Rng::new(1);
         assert!((0..100).all(|_| composer.bulk((0, 2), FIRST, &mut rng).is_none()));
@@ -130,7 +172,7 @@ mod tests {
             .collect();
         assert!((40..100).contains(&tests.len()), "{}", tests.len());
         for test in &tests {
-            assert!(test.prefix.len() > 32);
+            assert!(test.prefix.len() > 30);
             assert!(test.prefix.iter().all(|call| *call == test.prefix[0]));
             assert_eq!(test.prefix[0].operation, 1);
             let first = test.threads[0][0].operation;
@@ -143,6 +185,20 @@ mod tests {
             assert!(2 * test.threads[0].len() > test.prefix.len());
             assert_eq!(test.threads[0].last().unwrap().operation, 1);
         }
+        let edges: Vec<_> = (0..400)
+            .filter_map(|_| composer.at_an_edge((0, 1), 2, &mut rng))
+            .collect();
+        assert!((60..140).contains(&edges.len()), "{}", edges.len());
+        let pushed = |test: &TestCase| {
+            test.prefix
+                .iter()
+                .filter(|call| call.operation == 1)
+                .count()
+        };
+        for size in [31, 32, 63, 64] {
+            assert!(edges.iter().any(|test| pushed(test) == size), "{size}");
+        }
+        assert!((0..100).all(|_| composer.at_an_edge((0, 1), 1, &mut rng).is_none()));
         // Nothing is smaller after a call of `push`.
         assert!((0..100).all(|_| composer.bulk((1, 1), FIRST + 1, &mut rng).is_none()));
     }

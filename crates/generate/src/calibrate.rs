@@ -13,7 +13,7 @@ use crate::holding::Holding;
 use crate::meetings;
 use crate::program::{Calibration, Program};
 use crate::select::Guidance;
-use crate::test_case::TestCase;
+use crate::test_case::{Call, Manner, TestCase};
 
 /// States in which each method is looked at.
 const STATES: u64 = 4;
@@ -60,8 +60,11 @@ pub fn calibrate(
             // What there is only one of is called by one thread only.
             let is_only = program.methods[&number].holding == Holding::Owned;
             if !calibration.blocks && !calibration.is_random && !is_only {
-                calibration.depends_on_thread = depends_on_threads(&test, runner)?;
-                calibration.is_random = calibration.depends_on_thread;
+                let other = composer(program).call(number, &mut rng);
+                let depends = dependence(&test, &other, runner)?;
+                calibration.depends_on_thread = depends.on_threads;
+                calibration.depends_on_time = depends.on_time;
+                calibration.is_random = depends.on_threads || depends.on_time;
             }
         }
         match why {
@@ -82,14 +85,18 @@ pub fn calibrate(
     Ok(excluded)
 }
 
+const fn composer(program: &Program) -> Composer<'_> {
+    Composer {
+        program,
+        guidance: Guidance::Random,
+        threads: Some(1),
+    }
+}
+
 /// A call of the method, after some others that are known to return. The first state is that of a
 /// new object.
 fn in_some_state(program: &Program, number: u16, state: u64, rng: &mut Rng) -> TestCase {
-    let composer = Composer {
-        program,
-        guidance: Guidance::Random,
-        threads: 1,
-    };
+    let composer = composer(program);
     let known: Vec<u16> = program
         .methods
         .range(..number)
@@ -132,38 +139,60 @@ fn is_random_in_others(
     Ok(false)
 }
 
-/// Whether it makes a difference that two calls are made by two threads, one after the other: keys
-/// may have the thread's number in them, for example. Orders are made by one thread, and say
-/// nothing about such results then.
-fn depends_on_threads(test: &TestCase, runner: &mut dyn Runner) -> Result<bool, RunnerError> {
+/// What results of a method depend on besides the calls before.
+#[derive(Clone, Copy, Default)]
+struct Dependence {
+    /// The thread that calls: keys may have its number in them, for example, and ids of threads are used again.
+    on_threads: bool,
+    /// The time that passes: others do what is left to do in it.
+    on_time: bool,
+}
+
+/// Whether it makes a difference that two calls are made by two threads, one after the other, or with a pause. Orders
+/// are made by one thread, without a pause, and say nothing about such results then.
+fn dependence(
+    test: &TestCase,
+    other: &Call,
+    runner: &mut dyn Runner,
+) -> Result<Dependence, RunnerError> {
     let twice = TestCase {
-        threads: [&test.threads[..], &test.threads[..]].concat(),
+        threads: [&test.threads[..], &[vec![other.clone()]]].concat(),
         ..test.clone()
     };
-    let request = |orders: &[Vec<u8>]| PlanRequest {
-        strategy: "serial".to_owned(),
-        oracles: 0,
-        input: twice.encode(orders),
-        marks: true,
-        ..PlanRequest::default()
-    };
-    let by_two = runner.run(&request(&[]))?;
-    let by_one = runner.run(&request(&[vec![0, 0, 1, 1], vec![1, 1, 0, 0]]))?;
-    let (Some(by_two), Some(by_one)) = (by_two.marks.first(), by_one.marks.first()) else {
-        return Ok(false);
-    };
-    let by_two = History::of(&twice, by_two);
-    let by_one = History::read(&twice, by_one);
-    let results = |history: &History| -> Vec<Vec<Option<String>>> {
+    let mut results = |manner: Manner| -> Result<Option<Vec<Results>>, RunnerError> {
+        let orders = [vec![0, 0, 1, 1], vec![1, 1, 0, 0]];
+        let outcome = runner.run(&PlanRequest {
+            strategy: "serial".to_owned(),
+            oracles: 0,
+            input: twice.encode_in(&orders, manner),
+            marks: true,
+            ..PlanRequest::default()
+        })?;
+        let Some(execution) = outcome.marks.first() else {
+            return Ok(None);
+        };
+        let histories = History::read(&twice, execution);
+        let is_whole =
+            histories.len() == orders.len() && histories.values().all(|one| one.is_whole);
         let of = |steps: &Vec<Step>| steps.iter().map(|step| step.result.clone()).collect();
-        history.threads.iter().map(of).collect()
+        let results = histories
+            .values()
+            .map(|one| one.threads.iter().map(of).collect());
+        Ok(is_whole.then(|| results.collect()))
     };
-    let is_whole = by_two.is_whole && by_one.values().all(|history| history.is_whole);
-    let is_explained = by_one
-        .values()
-        .any(|history| results(history) == results(&by_two));
-    Ok(is_whole && !is_explained)
+    let Some(plain) = results(Manner::PLAIN)? else {
+        return Ok(Dependence::default());
+    };
+    let mut found = Dependence::default();
+    for manner in Manner::BY_THREADS {
+        found.on_threads |= results(manner)?.is_some_and(|other| other != plain);
+    }
+    found.on_time = results(Manner::PAUSED)?.is_some_and(|other| other != plain);
+    Ok(found)
 }
+
+/// Results of an order, by thread.
+type Results = Vec<Vec<Option<String>>>;
 
 fn look(
     test: &TestCase,
@@ -175,7 +204,7 @@ fn look(
     let outcome = runner.run(&PlanRequest {
         strategy: "serial".to_owned(),
         oracles: 0,
-        input: test.encode(&orders),
+        input: test.encode_in(&orders, Manner::MOVED),
         marks: true,
         ..PlanRequest::default()
     })?;

@@ -9,7 +9,7 @@ use crate::literal::Bytes;
 use crate::methods::Operation;
 use crate::print::Printer;
 use crate::program::Weakness;
-use crate::recipe::Recipe;
+use crate::recipe::{Noted, Recipe};
 use crate::remembered::{Memory, Presence};
 use crate::results::Class;
 use crate::test_case::Call;
@@ -56,9 +56,6 @@ impl Printer<'_> {
     /// Whether the results of a call can be compared.
     pub(crate) fn is_compared(&self, call: &Call, when: Compared) -> bool {
         let operation = self.operation(call);
-        let notes = notes(operation);
-        let is_plain = operation.class == Class::Plain && notes != Notes::Unprintable;
-        let is_shown = is_plain || (operation.class == Class::Unit && notes == Notes::Printable);
         let is_strong = self.program.weakness(call.operation) == Weakness::None;
         let binds = match when {
             Compared::No => false,
@@ -66,7 +63,7 @@ impl Printer<'_> {
             // Nobody sees what a future has done so far when all others are over.
             Compared::After => is_strong || operation.is_future,
         };
-        is_shown && operation.steps.len() == 1 && binds
+        binds && operation.is_written() && (operation.class != Class::Unit || notes(operation))
     }
 
     /// Writes down the call with this number.
@@ -79,7 +76,7 @@ impl Printer<'_> {
         let operation = self.operation(call);
         let objects = self.objects();
         let is_compared = self.is_compared(call, place.compares);
-        let has_notes = is_compared && notes(operation) == Notes::Printable;
+        let has_notes = is_compared && notes(operation);
         let (bytes, is_second) = self.bytes(call);
         let mut bytes = bytes.remembering(place.memory.known(id)).noting(has_notes);
         let none = String::new();
@@ -94,24 +91,18 @@ impl Printer<'_> {
             Access::Own | Access::Drop | Access::Make => on_own(call, object, &mut bytes),
         };
         let second = operation.steps.get(1);
-        let second = second.map(|second| second_call(operation, &second.call, &mut bytes));
-        let shown = match has_notes {
-            _ if operation.is_future => format!(
-                "drive({first}).map_or(\"Pending\".to_owned(), |one| format!(\"{{one:?}}\"))"
-            ),
-            true => format!("format!(\"{{:?}}{{}}\", {first}, noted())"),
-            false => format!("format!(\"{{:?}}\", {first})"),
-        };
+        let second = second.map(|second| second_call(&second.call, &mut bytes));
         let variable = place.memory.variable(id);
         let lines = match variable.filter(|_| !bytes.is_unmade) {
             _ if bytes.is_unmade && is_compared => vec![format!("results.push({UNMADE});")],
             _ if bytes.is_unmade => Vec::new(),
             _ if operation.access == Access::Make => vec![format!("{object} = {first};")],
             Some(variable) => remember(operation, &first, variable, &bytes, is_compared),
-            None if is_compared => vec![format!(
-                "results.push({});",
-                if_given(&bytes, &shown, UNMADE)
-            )],
+            None if is_compared => {
+                let line = compared(operation, &first, has_notes);
+                let otherwise = format!("results.push({UNMADE});");
+                vec![if_given(&bytes, &line, &otherwise)]
+            }
             None => {
                 let line = statement(operation, &first, second);
                 vec![match bytes.asked.is_empty() {
@@ -126,29 +117,114 @@ impl Printer<'_> {
     }
 }
 
-/// A call whose result nobody looks at.
+/// Lets others run while something is held.
+const WAIT: &str = "std::thread::yield_now();";
+
+/// A call whose result is compared.
+fn compared(operation: &Operation, first: &str, has_notes: bool) -> String {
+    let noted = if has_notes { " + &noted()" } else { "" };
+    let is_simple = operation.has_simple_text() || operation.class == Class::Unit;
+    match (is_simple, operation.is_future, operation.class.is_held()) {
+        (true, true, _) => format!(
+            "results.push(drive({first}).map_or(\"Pending\".to_owned(), |one| format!(\"{{one:?}}\")){noted});"
+        ),
+        (true, false, false) if has_notes => {
+            format!("results.push(format!(\"{{:?}}{{}}\", {first}, noted()));")
+        }
+        (true, false, false) => format!("results.push(format!(\"{{:?}}\", {first}));"),
+        (_, true, is_held) => {
+            let held = if is_held { " drop(r);" } else { "" };
+            let wait = if is_held { WAIT } else { "" };
+            format!(
+                "match drive({first}) {{ Some(r) => {{ results.push({}{noted}); {wait}{held} }} None => results.push(\"Pending\".to_owned()), }}",
+                operation.written_text()
+            )
+        }
+        (_, false, is_held) => {
+            let then = if is_held {
+                format!(" {WAIT} drop(r);")
+            } else {
+                String::new()
+            };
+            let text = operation.written_text();
+            format!("{{ let r = {first}; results.push({text}{noted});{then} }}")
+        }
+    }
+}
+
+/// A call whose result nobody looks at but as the program that found the failure did.
 fn statement(operation: &Operation, first: &str, second: Option<String>) -> String {
+    let looked = |call: &str| match operation.class {
+        Class::Unit => format!("{call};"),
+        _ if operation.is_of_values() => format!("let _ = {call};"),
+        _ => {
+            let text = operation.written_text();
+            let then = match operation.class.is_held() && operation.steps.len() == 1 {
+                true => format!(" {WAIT} drop(r);"),
+                false => String::new(),
+            };
+            format!("{{ let r = {call}; let _ = {text};{then} }}")
+        }
+    };
     match second {
         Some(second) => {
-            let wait = "std::thread::yield_now();";
+            let second = looked(&second);
             match operation.steps[1].takes {
                 Some(word) => {
-                    format!("if let {word}(mut handle) = {first} {{ {wait} {second}; }}")
+                    format!("if let {word}(mut handle) = {first} {{ {WAIT} {second} }}")
                 }
-                None => format!("{{ let mut handle = {first}; {wait} {second}; }}"),
+                None => format!("{{ let mut handle = {first}; {WAIT} {second} }}"),
             }
         }
-        None if operation.is_future => format!("let _ = drive({first});"),
-        None if operation.class.is_held() => {
-            // What a guard refers to is looked at, as it was when the failure was seen.
-            let looks = match operation.is_shown {
-                true => "let _ = format!(\"{held:?}\"); ",
-                false => "",
-            };
-            format!("{{ let held = {first}; {looks}std::thread::yield_now(); drop(held); }}")
+        None if operation.is_future && operation.is_of_values() => {
+            format!("let _ = drive({first});")
         }
-        None if operation.class == Class::Unit => format!("{first};"),
-        None => format!("let _ = {first};"),
+        None if operation.is_future => {
+            let then = match operation.class.is_held() {
+                true => format!(" {WAIT} drop(r);"),
+                false => String::new(),
+            };
+            let text = operation.written_text();
+            format!("if let Some(r) = drive({first}) {{ let _ = {text};{then} }}")
+        }
+        None => looked(first),
+    }
+}
+
+impl Operation {
+    /// Whether a test that is written down can compare its results: what says everything, and is the same each time.
+    pub(crate) fn is_written(&self) -> bool {
+        let is_told = matches!(
+            self.class,
+            Class::Unit | Class::Plain | Class::Guard(_) | Class::Iterator(_)
+        );
+        is_told && self.steps.len() == 1
+    }
+
+    /// Whether `{:?}` is the text of its result.
+    fn has_simple_text(&self) -> bool {
+        let is_debug = self.text == "show!(r)" && self.is_shown;
+        is_debug || self.text == "format!(\"{r:?}\")"
+    }
+
+    /// Code that makes text of its result, as a test says it.
+    fn written_text(&self) -> String {
+        match self.has_simple_text() {
+            true => "format!(\"{r:?}\")".to_owned(),
+            false => self.text.clone(),
+        }
+    }
+
+    /// Whether its result is all values: to look at it is no access to memory of others.
+    fn is_of_values(&self) -> bool {
+        self.class == Class::Plain && !self.signature.contains(" -> &") && !self.returns_places()
+    }
+
+    fn returns_places(&self) -> bool {
+        let returned = self.signature.rsplit_once(" -> ").map(|(_, output)| output);
+        returned.is_some_and(|output| {
+            output.contains('&') || output.contains("Arc<") || output.contains("Rc<")
+        })
     }
 }
 
@@ -233,45 +309,17 @@ fn asked(bytes: &Bytes<'_>) -> Vec<String> {
 }
 
 /// Whether closures note something down that is a part of the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Notes {
-    /// There are none.
-    None,
-    /// They do, and a test can do the same.
-    Printable,
-    /// They do, and how it looks is not known.
-    Unprintable,
+fn notes(operation: &Operation) -> bool {
+    let mut closures = operation.steps.iter().flat_map(|step| step.call.closures());
+    closures.any(|closure| closure.notes != Noted::Nothing)
 }
 
-fn notes(operation: &Operation) -> Notes {
-    const SHOWN: &[&str] = &[
-        "u8", "u16", "u32", "u64", "usize", "i32", "i64", "bool", "char", "String",
-    ];
-    let closures = operation.steps.iter().flat_map(|step| step.call.closures());
-    let mut result = Notes::None;
-    for closure in closures {
-        let is_shown = closure
-            .parameters
-            .iter()
-            .all(|one| SHOWN.contains(&one.trim_start_matches('&').trim_start_matches("mut ")));
-        match is_shown {
-            true => result = Notes::Printable,
-            false => return Notes::Unprintable,
-        }
-    }
-    result
-}
-
-fn second_call(operation: &Operation, call: &Recipe, bytes: &mut Bytes<'_>) -> String {
+fn second_call(call: &Recipe, bytes: &mut Bytes<'_>) -> String {
     let text = call.literal(bytes);
     let text = text
         .replace("(&mut {o}).", "handle.")
         .replace("(&{o}).", "handle.");
-    let text = text.replace("{o}", "handle");
-    match operation.class == Class::Unit {
-        true => text,
-        false => format!("let _ = {text}"),
-    }
+    text.replace("{o}", "handle")
 }
 
 /// A call on an object in an `Arc`.

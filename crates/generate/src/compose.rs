@@ -42,6 +42,8 @@ const UNNOTICED: u64 = 4;
 /// One of so many tests of a pair begins in any state, though some are known in which its methods
 /// have to do with each other.
 const STRANGERS: u64 = 4;
+/// One of so many tests of a pair that was tried before has three threads, unless the number is said.
+const THREE: u64 = 4;
 /// One of so many bytes means what an earlier call returned, where that may be an argument.
 const RETURNED: u64 = 3;
 
@@ -51,8 +53,8 @@ pub struct Composer<'a> {
     pub program: &'a Program,
     /// What decides about pairs.
     pub guidance: Guidance,
-    /// How many threads tests have.
-    pub threads: usize,
+    /// How many threads tests have, if that is said; two otherwise, and in some three.
+    pub threads: Option<usize>,
 }
 
 impl Composer<'_> {
@@ -62,20 +64,36 @@ impl Composer<'_> {
         if self.guidance == Guidance::Pairs && tried == 1 && !self.program.have_met(pair) {
             return vec![plain];
         }
-        let prepared = self.bulk(pair, tried, rng).unwrap_or_else(|| {
+        let large = self.bulk(pair, tried, rng);
+        let large = large.or_else(|| self.at_an_edge(pair, tried, rng));
+        let prepared = large.unwrap_or_else(|| {
             let changed = 1 + rng.below(PREFIX);
             self.test(pair, tried, changed, rng)
         });
         vec![plain, prepared]
     }
 
-    fn test(&self, pair: Pair, tried: u32, prefix: u64, rng: &mut Rng) -> TestCase {
-        let count = if tried <= SHORT { CALLS.0 } else { CALLS.1 };
+    /// How many threads a test of a pair has that was selected so many times.
+    pub(crate) fn thread_count(&self, tried: u32, rng: &mut Rng) -> usize {
+        match self.threads {
+            Some(threads) => threads,
+            // Others do as the paper does.
+            None if self.guidance != Guidance::Pairs || tried < 2 => 2,
+            None if rng.below(THREE) == 0 => 3,
+            None => 2,
+        }
+    }
+
+    pub(crate) fn test(&self, pair: Pair, tried: u32, prefix: u64, rng: &mut Rng) -> TestCase {
+        let thread_count = self.thread_count(tried, rng);
+        // Of three threads with many calls each there are too many orders.
+        let is_short = tried <= SHORT || (thread_count > 2 && self.threads.is_none());
+        let count = if is_short { CALLS.0 } else { CALLS.1 };
         let methods = [pair.0, pair.1].map(|method| u16::try_from(method).unwrap_or(u16::MAX));
         // The thread that is started first is ahead of the others: either method may have it.
         let turned = rng.below(2) as usize;
         let first = [methods[turned], methods[1 - turned]];
-        let threads = (0..self.threads).map(|thread| {
+        let threads = (0..thread_count).map(|thread| {
             let calls = (0..count).map(|index| match self.guidance {
                 Guidance::Random => self.any(rng),
                 _ => first[(thread + index) % 2],

@@ -39,7 +39,7 @@ fn threads_call_the_pair_in_turn() {
     let composer = Composer {
         program: &program,
         guidance: Guidance::Uniform,
-        threads: 3,
+        threads: Some(3),
     };
     let mut rng = Rng::new(3);
     let [plain, prepared] = two(composer.tests((1, 2), 1, &mut rng));
@@ -104,7 +104,7 @@ fn what_a_pair_does_not_notice_is_rarely_before_it_and_never_after_it() {
     let composer = Composer {
         program: &program,
         guidance: Guidance::Uniform,
-        threads: 2,
+        threads: Some(2),
     };
     let mut rng = Rng::new(5);
     let (mut noticed, mut all) = (0, 0);
@@ -147,7 +147,7 @@ fn most_tests_of_a_pair_begin_where_its_methods_meet() {
         let composer = Composer {
             program: &program,
             guidance,
-            threads: 2,
+            threads: Some(2),
         };
         let mut rng = Rng::new(7);
         let tests = (0..100).map(|_| two(composer.tests(pair, 1, &mut rng)));
@@ -187,7 +187,7 @@ fn methods_that_never_met_get_one_test_at_first() {
         let composer = Composer {
             program: &program,
             guidance,
-            threads: 2,
+            threads: Some(2),
         };
         composer.tests(pair, tried, &mut Rng::new(1)).len()
     };
@@ -224,7 +224,7 @@ fn what_there_is_only_one_of_is_called_by_one_thread_where_methods_meet_too() {
     let composer = Composer {
         program: &program,
         guidance: Guidance::Uniform,
-        threads: 2,
+        threads: Some(2),
     };
     let mut rng = Rng::new(9);
     let mut met = 0;

@@ -140,7 +140,7 @@ const fn composer(program: &Program) -> Composer<'_> {
     Composer {
         program,
         guidance: Guidance::Random,
-        threads: 1,
+        threads: Some(1),
     }
 }
 

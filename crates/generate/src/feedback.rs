@@ -167,7 +167,11 @@ fn when(operation: &Operation) -> Option<bool> {
     match operation.weakness() {
         Weakness::None => Some(true),
         Weakness::MayFail => Some(false),
-        Weakness::Bulk | Weakness::Observer | Weakness::Random => None,
+        Weakness::Bulk
+        | Weakness::Observer
+        | Weakness::Structure
+        | Weakness::Random
+        | Weakness::Relaxed => None,
     }
 }
 

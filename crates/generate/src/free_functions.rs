@@ -10,7 +10,7 @@ use crate::library::Library;
 use crate::methods::{Operation, Step};
 use crate::model::{Function, Substitution, Type, last};
 use crate::recipe::Recipe;
-use crate::results::{Class, class};
+use crate::results::{Class, class, shown};
 use crate::solve::solve;
 use crate::supplied::Supplied;
 
@@ -85,10 +85,12 @@ fn operation(library: &Library, path: &str, function: &Function) -> Result<Opera
         part: 0,
         access: Access::None,
         body: body(library, &step, &output, &class, function.is_async, ""),
+        text: shown(library, &output, "r"),
         class,
         steps: vec![step],
         is_future: function.is_async,
         may_panic: function.may_panic,
+        hedge: function.hedge,
         is_shown: library.has(&output, "Debug") == Some(true),
         value: None,
         gives: None,

@@ -34,6 +34,7 @@ pub(crate) fn proposed(
     Some(Operation {
         class: Class::Plain,
         body,
+        text: "format!(\"{r:?}\")".to_owned(),
         is_future: true,
         is_shown: true,
         gives: None,

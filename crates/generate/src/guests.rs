@@ -104,7 +104,7 @@ mod tests {
         let composer = Composer {
             program: &program,
             guidance: Guidance::Pairs,
-            threads: 2,
+            threads: Some(2),
         };
         let call = |operation| Call {
             operation,

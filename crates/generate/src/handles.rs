@@ -9,8 +9,8 @@ use crate::recipe::{Names, Recipe};
 use crate::results::{Class, class, shown};
 use crate::solve::solve;
 
-/// Name and signature, steps, what the result is, and the body.
-pub(crate) type OnHandle = ((String, String), Vec<Step>, Class, String);
+/// Name and signature, steps, what the result is, and the body with the code that makes text of the result.
+pub(crate) type OnHandle = ((String, String), Vec<Step>, Class, (String, String));
 
 /// Calls on what a method returned.
 pub(crate) fn on_handle(
@@ -74,6 +74,7 @@ pub(crate) fn on_handle(
             let second = Step { call, takes };
             let output = output_of(library, &method);
             let body = body_on_handle(library, first, &second, &output);
+            let body = (body, shown(library, &output, "r"));
             let names = (method.function.name.clone(), signature(library, &method));
             let class = class(library, &output);
             result.push((names, vec![first.clone(), second], class, body));
@@ -102,6 +103,7 @@ fn write_through(
         takes,
     };
     let body = body_on_handle(library, first, &second, &Type::unit());
+    let body = (body, shown(library, &Type::unit(), "r"));
     let names = (
         "write".to_owned(),
         format!("write(value: {})", target.short()),

@@ -14,7 +14,7 @@ use crate::recipe::{Names, Snippet};
 use crate::supplied::FILE;
 
 /// The part that is the same for all types.
-const PRELUDE: &str = include_str!("../template/prelude.rs");
+pub(crate) const PRELUDE: &str = include_str!("../template/prelude.rs");
 /// The first number of an operation that shows a value which the user supplies.
 pub(crate) const SHOWN: usize = 1 << 14;
 /// What makes values of a strategy of `proptest`.

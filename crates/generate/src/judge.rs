@@ -20,10 +20,12 @@ use crate::order::{self, turns};
 use crate::place::in_package;
 use crate::program::{Program, Weakness};
 use crate::sequential::{Orders, all_orders};
-use crate::test_case::TestCase;
+use crate::test_case::{Manner, TestCase};
 
 /// Runs of orders per test.
 const RUNS: usize = 2_000;
+/// Runs of orders in each other manner.
+const OTHERWISE: usize = 500;
 /// Steps of one search.
 const STEPS: usize = 20_000;
 /// Orders that are all run, if there are no more.
@@ -38,6 +40,8 @@ pub struct Failure {
     pub text: String,
     /// What tells it apart from others.
     pub key: String,
+    /// Sites of the two accesses, if it is a race.
+    pub sites: Vec<u32>,
     /// Which execution of the plan showed it, by number among its marks.
     pub execution: usize,
     /// Whether all orders were looked at that might show the same. If they are too many, a smaller
@@ -50,10 +54,43 @@ pub struct Failure {
 pub struct Judgement {
     /// What is wrong, at most one of each key.
     pub failures: Vec<Failure>,
-    /// What only weak methods show.
-    pub notes: Vec<String>,
+    /// What no order explains and is right all the same, by execution.
+    pub notes: Vec<(String, Excuse)>,
+    /// Methods that show it and whose results are not checked, once per execution.
+    pub unexplained: Vec<u16>,
     /// The objects could not be made, or the calls before threads panicked.
     pub is_invalid: bool,
+}
+
+/// Why results may be right that no order explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Excuse {
+    /// Only methods show it whose results are not checked.
+    Unchecked,
+    /// A method takes part that changes the object part by part.
+    PartByPart,
+    /// It is not promised when deferred work is done.
+    DeferredWork,
+    /// Loads may read stale values.
+    StaleReads,
+    /// Calls that wait for another one may share its effect.
+    SharedEffect,
+    /// Orders explain it that are run by other threads, or with pauses.
+    Manner,
+}
+
+impl Excuse {
+    /// As the end of a sentence about results.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Unchecked => "only methods show it whose results are not checked",
+            Self::PartByPart => "a method takes part that changes the object part by part",
+            Self::DeferredWork => "it is not promised when deferred work is done",
+            Self::StaleReads => "loads may read stale values",
+            Self::SharedEffect => "calls that wait for another one may share its effect",
+            Self::Manner => "it depends on which thread calls, or on pauses between calls",
+        }
+    }
 }
 
 /// Judges tests.
@@ -92,7 +129,14 @@ impl Judge<'_> {
             if !history.is_whole && !is_blocked && !has_panic(&history) {
                 continue;
             }
+            let known = judgement.notes.len();
             let failure = self.failure(test, &history, &mut orders, &mut judgement.notes);
+            if judgement.notes.len() > known {
+                let called: BTreeSet<u16> = test.operations().collect();
+                let unchecked = called.into_iter();
+                let unchecked = unchecked.filter(|one| self.program.unchecked(*one).is_some());
+                judgement.unexplained.extend(unchecked);
+            }
             judgement.add(failure, index);
         }
         judgement
@@ -125,6 +169,7 @@ impl Judge<'_> {
             kind,
             text: format!("{} in {}", finding.kind.word(), self.program.calls(test)),
             key: format!("{} {sites:?}", finding.kind.word()),
+            sites,
             execution,
             is_certain: orders_run.are_all || is_always_wrong(finding.kind),
         };
@@ -136,7 +181,7 @@ impl Judge<'_> {
         test: &TestCase,
         history: &History,
         orders: &mut Orders<'_>,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<(String, Excuse)>,
     ) -> Option<Failure> {
         if let Some(failure) = self.panic(test, history, orders) {
             return Some(failure);
@@ -196,6 +241,7 @@ impl Judge<'_> {
                 in_package(text.trim_start_matches('!'))
             ),
             key: format!("{} {site}", kind.word()),
+            sites: Vec::new(),
             execution: 0,
             is_certain,
         })
@@ -241,6 +287,7 @@ impl Judge<'_> {
             kind: Kind::Deadlock,
             text: format!("`{name}` never returns, though it does in every order of the calls"),
             key: format!("deadlock {}", names.join(" ")),
+            sites: Vec::new(),
             execution: 0,
             is_certain: true,
         })
@@ -252,7 +299,7 @@ impl Judge<'_> {
         test: &TestCase,
         history: &History,
         orders: &mut Orders<'_>,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<(String, Excuse)>,
     ) -> Option<Failure> {
         let strict = self.observation(test, history, Strictness::Strict);
         let is_explained = explain(&strict, orders, STEPS) != Explained::No;
@@ -265,18 +312,26 @@ impl Judge<'_> {
         );
         let is_bulk = history.concurrent().any(|step| {
             let call = test.call(step.call);
-            call.is_some_and(|call| self.program.weakness(call.operation) == Weakness::Bulk)
+            let weakness = call.map(|call| self.program.weakness(call.operation));
+            weakness == Some(Weakness::Bulk)
         });
-        // Whoever reads an old value, or does the work of others at some time, need not have promised
-        // anything else.
-        let is_unbound = self.memory == Memory::Weak || self.program.defers_work();
         let mut explains = |how: Strictness| {
             let observation = self.observation(test, history, how);
             explain(&observation, orders, STEPS) != Explained::No
         };
         let is_explained = explains(Strictness::Weak) || explains(Strictness::Written);
-        if is_bulk || is_unbound || is_explained || self.depends_on_threads(test, orders) {
-            notes.push(text);
+        let excuse = match () {
+            () if self.memory == Memory::Weak => Some(Excuse::StaleReads),
+            () if self.program.defers_work() => Some(Excuse::DeferredWork),
+            () if is_bulk => Some(Excuse::PartByPart),
+            () if is_explained && self.has_shared(test, history) => Some(Excuse::SharedEffect),
+            () if is_explained => Some(Excuse::Unchecked),
+            () if self.varies(test, history, orders) => Some(Excuse::Manner),
+            () if self.depends_on_threads(test, orders) => Some(Excuse::Manner),
+            () => None,
+        };
+        if let Some(excuse) = excuse {
+            notes.push((text, excuse));
             return None;
         }
         let mut names: Vec<_> = test
@@ -291,8 +346,21 @@ impl Judge<'_> {
             kind: Kind::Linearizability,
             text,
             key: format!("linearizability {}", names.join(" ")),
+            sites: Vec::new(),
             execution: 0,
             is_certain: true,
+        })
+    }
+
+    /// Whether orders explain the results if they are run in another manner: by threads of their own, or with pauses.
+    fn varies(&self, test: &TestCase, history: &History, orders: &mut Orders<'_>) -> bool {
+        let observations =
+            [Strictness::Weak, Strictness::Written].map(|how| self.observation(test, history, how));
+        Manner::OTHERS.iter().any(|manner| {
+            let mut otherwise = orders.otherwise(*manner, OTHERWISE);
+            let mut explains =
+                |observation| explain(observation, &mut otherwise, STEPS) != Explained::No;
+            observations.iter().any(&mut explains)
         })
     }
 
@@ -316,8 +384,8 @@ impl Judge<'_> {
                 (Weakness::Random, _) => Freedom::Any,
                 (_, Strictness::Written) if is_unwritten => Freedom::Any,
                 (Weakness::None, _) | (_, Strictness::Strict) => Freedom::Strict,
-                (Weakness::Observer | Weakness::Bulk, _) => Freedom::Any,
-                (Weakness::MayFail, _) => Freedom::Optional,
+                (Weakness::Observer | Weakness::Bulk | Weakness::Structure, _) => Freedom::Any,
+                (Weakness::MayFail | Weakness::Relaxed, _) => Freedom::Optional,
             }
         };
         let threads = history.threads.iter().enumerate().map(|(thread, steps)| {
@@ -330,7 +398,9 @@ impl Judge<'_> {
                     started,
                     ended,
                     result: step.result.clone(),
-                    freedom: match is_refused && how != Strictness::Strict {
+                    freedom: match how != Strictness::Strict
+                        && (is_refused || self.is_shared(test, history, step))
+                    {
                         true => Freedom::Optional,
                         false => freedom(step.call),
                     },
@@ -339,7 +409,11 @@ impl Judge<'_> {
             observed.collect()
         });
         let after = history.after.iter().map(|step| {
+            let weakness = test.call(step.call).map_or(Weakness::Random, |call| {
+                self.program.weakness(call.operation)
+            });
             let binds = match how {
+                _ if weakness.is_never_checked() => false,
                 Strictness::Strict => freedom(step.call) == Freedom::Strict,
                 Strictness::Weak => true,
                 Strictness::Written => {
@@ -356,6 +430,21 @@ impl Judge<'_> {
                 false => Vec::new(),
             },
         }
+    }
+
+    /// Whether some call may have been given what another one made.
+    fn has_shared(&self, test: &TestCase, history: &History) -> bool {
+        history
+            .concurrent()
+            .any(|step| self.is_shared(test, history, step))
+    }
+
+    /// Whether a call may have been given what another one made for both.
+    fn is_shared(&self, test: &TestCase, history: &History, step: &Step) -> bool {
+        let method = test.call(step.call);
+        let method = method.and_then(|call| self.program.methods.get(&call.operation));
+        let sharing = method.and_then(|method| method.shared.as_ref());
+        sharing.is_some_and(|sharing| sharing.is_shared(test, history, step))
     }
 
     /// From when to when orders may have a step. Where old values are read, that a step of another

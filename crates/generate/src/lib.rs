@@ -59,6 +59,7 @@ pub mod rustdoc;
 pub mod search;
 pub mod select;
 pub mod sequential;
+pub mod sharing;
 mod showing;
 pub mod shrink;
 mod solve;

@@ -330,6 +330,7 @@ fn std_path(path: &str) -> String {
         "HashMap" | "HashSet" | "BTreeMap" | "BTreeSet" | "VecDeque" | "BinaryHeap"
         | "LinkedList" => "collections",
         "RandomState" | "BuildHasherDefault" => "hash",
+        _ if path.contains("::sync::atomic::") => "sync::atomic",
         _ => path.split("::").nth(1).unwrap_or(path),
     };
     format!("std::{module}::{name}")

@@ -135,7 +135,36 @@ impl Recipe {
     }
 }
 
+/// Types of parameters whose `{:?}` is known to be there.
+const SHOWN: &[&str] = &[
+    "u8", "u16", "u32", "u64", "usize", "i32", "i64", "bool", "char", "String",
+];
+
 impl Closure {
+    /// The text of all that it is given.
+    fn seen(&self, names: &[String]) -> String {
+        let is_shown =
+            |one: &String| SHOWN.contains(&one.trim_start_matches('&').trim_start_matches("mut "));
+        if names.is_empty() {
+            return "String::new()".to_owned();
+        }
+        if self.parameters.iter().all(is_shown) {
+            let given = names.iter().map(|name| format!("{{{name}:?}}"));
+            return format!("format!(\"{}\")", given.collect::<String>());
+        }
+        let shown: Vec<_> = names.iter().map(|name| format!("show!({name})")).collect();
+        match shown.as_slice() {
+            [only] => only.clone(),
+            several => format!("[{}].concat()", several.join(", ")),
+        }
+    }
+
+    /// Whether it is given more than numbers and the like: looking at it is an access to memory.
+    fn is_given_places(&self) -> bool {
+        let is_value = |one: &String| SHOWN.contains(&one.as_str());
+        !self.parameters.iter().all(is_value)
+    }
+
     fn literal(&self, bytes: &mut Bytes<'_>) -> String {
         let parameters: Vec<_> = (0..self.parameters.len())
             .map(|index| match self.parameters.len() {
@@ -144,12 +173,12 @@ impl Closure {
             })
             .collect();
         let mut body: Vec<String> = Vec::new();
-        if bytes.notes {
-            let given = parameters.iter().map(|name| format!("{{{name}:?}}"));
-            body.push(format!(
-                "note(&format!(\"{}\"));",
-                given.collect::<String>()
-            ));
+        let seen = self.seen(&parameters);
+        match self.notes.function().filter(|_| bytes.notes) {
+            Some(note) => body.push(format!("{note}(&{seen});")),
+            // What it is given is looked at, as it was when the failure was seen.
+            None if self.is_given_places() => body.push(format!("let _ = {seen};")),
+            None => {}
         }
         for (index, value) in &self.writes {
             body.push(format!(
@@ -161,13 +190,13 @@ impl Closure {
         let result = match &self.result {
             Returned::Unit => String::new(),
             Returned::Argument(index) => parameters[*index].clone(),
-            Returned::Seen => match parameters.as_slice() {
-                [] => "String::new()".to_owned(),
-                [first, ..] => format!("format!(\"{{:?}}\", {first})"),
-            },
+            Returned::Seen => seen,
             Returned::Value(value) => value.literal(bytes),
         };
         let list = self.list(&parameters);
+        if bytes.elides {
+            return "closure".to_owned();
+        }
         body.push(result);
         let returns = match self.returns.is_empty() {
             true => String::new(),
@@ -183,6 +212,8 @@ pub struct Bytes<'a> {
     left: &'a [u8],
     /// Whether closures note down what they are given.
     notes: bool,
+    /// Whether closures are left out.
+    elides: bool,
     /// What some of them mean.
     constants: Option<&'a Constants>,
     /// What earlier calls returned.
@@ -206,6 +237,7 @@ impl<'a> Bytes<'a> {
         Self {
             left: bytes,
             notes: false,
+            elides: false,
             constants: None,
             remembered: None,
             used: Vec::new(),
@@ -245,6 +277,14 @@ impl<'a> Bytes<'a> {
         Self { notes, ..self }
     }
 
+    /// The same, without what closures are.
+    pub(crate) fn eliding(self) -> Self {
+        Self {
+            elides: true,
+            ..self
+        }
+    }
+
     fn next(&mut self) -> u8 {
         let first = self.left.first().copied().unwrap_or(0);
         self.left = self.left.get(1..).unwrap_or(&[]);
@@ -264,6 +304,7 @@ impl<'a> Bytes<'a> {
         Self {
             left: first,
             notes: self.notes,
+            elides: self.elides,
             constants: self.constants,
             ..Self::new(&[])
         }

@@ -99,7 +99,7 @@ fn meet(
     let composer = Composer {
         program,
         guidance: Guidance::Random,
-        threads: 1,
+        threads: Some(1),
     };
     let (constructor, bytes) = composer.object(rng);
     let prefix = (0..count).filter_map(|_| {

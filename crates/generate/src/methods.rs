@@ -13,7 +13,7 @@ use crate::library::Library;
 use crate::model::{Function, Implementation, Substitution, Type, is_std, last};
 use crate::receivers::{Receiver, receiver_of};
 use crate::recipe::Recipe;
-use crate::results::{Class, class};
+use crate::results::{Class, class, shown};
 use crate::solve::solve;
 use crate::targets::add_targets;
 
@@ -63,10 +63,14 @@ pub struct Operation {
     pub steps: Vec<Step>,
     /// Body of its function in the harness.
     pub body: String,
+    /// Code that makes text of its result, `r`; the same in the harness and in a test that is written down.
+    pub text: String,
     /// Whether it returns a future, which is driven.
     pub is_future: bool,
     /// Whether panics are a part of what it promises.
     pub may_panic: bool,
+    /// The word by which its documentation says that results are not exact, if it does.
+    pub hedge: Option<&'static str>,
     /// Whether its result has `Debug`.
     pub is_shown: bool,
     /// What its result has in it for later calls.
@@ -307,9 +311,11 @@ pub(crate) fn add_received(
         access,
         steps: vec![first.clone()],
         body: body(library, &first, &output, &class, is_future, ""),
+        text: shown(library, &output, "r"),
         class,
         is_future,
         may_panic: may_panic(&method),
+        hedge: method.function.hedge,
         is_shown: library.has(&output, "Debug") == Some(true),
         value: Value::of(library, &method.function.output, &output),
         gives: None,
@@ -325,27 +331,25 @@ pub(crate) fn add_received(
     result.operations.push(operation);
     if !is_future {
         let handles = on_handle(maker, one, &first, &output);
-        result
-            .operations
-            .extend(
-                handles
-                    .into_iter()
-                    .map(|(method, steps, class, body)| Operation {
-                        name: format!("{name}.{}", method.0),
-                        signature: format!("{name}(..).{}", method.1),
-                        part,
-                        access,
-                        class,
-                        steps,
-                        body,
-                        is_future: false,
-                        may_panic: true,
-                        is_shown: false,
-                        value: None,
-                        gives: None,
-                        callee: callee.clone(),
-                    }),
-            );
+        result.operations.extend(handles.into_iter().map(
+            |(method, steps, class, (body, text))| Operation {
+                name: format!("{name}.{}", method.0),
+                signature: format!("{name}(..).{}", method.1),
+                part,
+                access,
+                class,
+                steps,
+                body,
+                text,
+                is_future: false,
+                may_panic: true,
+                hedge: None,
+                is_shown: false,
+                value: None,
+                gives: None,
+                callee: callee.clone(),
+            },
+        ));
     }
 }
 

@@ -287,6 +287,28 @@ pub struct Function {
     pub is_public: bool,
     /// Whether its documentation speaks of panics.
     pub may_panic: bool,
+    /// The word by which its documentation says that results are not exact, if it does.
+    pub hedge: Option<&'static str>,
+}
+
+/// Words by which documentation says that a result is not exact.
+const HEDGES: &[&str] = &[
+    "approximat",
+    "best effort",
+    "best-effort",
+    "estimate",
+    "inaccurate",
+    "may be stale",
+    "not be accurate",
+    "not guaranteed to be accurate",
+    "not necessarily accurate",
+    "outdated",
+];
+
+/// The word by which a documentation says that results are not exact, if it does.
+pub fn hedge(documentation: &str) -> Option<&'static str> {
+    let text = documentation.to_lowercase();
+    HEDGES.iter().find(|word| text.contains(**word)).copied()
 }
 
 impl Function {

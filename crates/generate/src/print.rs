@@ -20,7 +20,7 @@ use crate::order;
 use crate::program::Program;
 use crate::remembered::Memory;
 use crate::sequential::{Orders, all_orders};
-use crate::test_case::{Call, TestCase};
+use crate::test_case::{Call, Manner, TestCase};
 
 /// Orders that are repeated, and how often.
 const REPEATED: (usize, usize) = (4, 8);
@@ -61,7 +61,7 @@ impl Printer<'_> {
         is_said.then_some(right)
     }
 
-    /// Whether orders give the same results each time, as far as a few of them show. What is random only now and
+    /// Whether orders give the same results each time and in each manner, as far as a few of them show. What is random only now and
     /// then, like the place of a key in a table of few places, may have been taken for the same before.
     ///
     /// # Errors
@@ -81,19 +81,22 @@ impl Printer<'_> {
         let orders: Vec<Vec<u8>> = all_orders(&steps, ORDERS).unwrap_or_else(one_after_the_other);
         let apart = orders.len().div_ceil(REPEATED.0);
         for order in orders.into_iter().step_by(apart) {
-            let outcome = runner.run(&PlanRequest {
-                strategy: "serial".to_owned(),
-                oracles: 0,
-                input: test.encode(&vec![order; REPEATED.1]),
-                marks: true,
-                ..PlanRequest::default()
-            })?;
-            let Some(execution) = outcome.marks.first() else {
-                continue;
-            };
-            let histories = History::read(test, execution);
-            let whole = histories.values().filter(|history| history.is_whole);
-            let results: BTreeSet<_> = whole.map(|history| self.results(test, history)).collect();
+            let mut results: BTreeSet<Results> = BTreeSet::new();
+            for manner in [&[Manner::PLAIN][..], &Manner::OTHERS].concat() {
+                let outcome = runner.run(&PlanRequest {
+                    strategy: "serial".to_owned(),
+                    oracles: 0,
+                    input: test.encode_in(&vec![order.clone(); REPEATED.1], manner),
+                    marks: true,
+                    ..PlanRequest::default()
+                })?;
+                let Some(execution) = outcome.marks.first() else {
+                    continue;
+                };
+                let histories = History::read(test, execution);
+                let whole = histories.values().filter(|history| history.is_whole);
+                results.extend(whole.map(|history| self.results(test, history)));
+            }
             // A test that is written down sees addresses as they are.
             let mut texts = results.iter().flatten().flatten();
             if results.len() > 1 || texts.any(|text| text.contains(ADDRESS)) {
@@ -247,7 +250,11 @@ impl Printer<'_> {
                 text.push_str(functions);
             }
         }
-        text
+        // A macro has to stand before what uses it.
+        match text.contains("show!(") {
+            true => format!("{}\n{text}", show()),
+            false => text,
+        }
     }
 
     fn print_joined((names, hands): (&[String], &Hands<'_>), text: &mut String) {
@@ -375,10 +382,19 @@ pub fn is_about_results(kind: Kind) -> bool {
     kind == Kind::Linearizability
 }
 
+/// What values look like, as the harness has it.
+fn show() -> &'static str {
+    let prelude = crate::harness::PRELUDE;
+    let begin = prelude.find("pub struct Shown<").unwrap_or(0);
+    let end = prelude.find("// That is all.").unwrap_or(begin);
+    &prelude[begin..end]
+}
+
 /// What closures were given.
 const NOTES: &str = r#"
 thread_local! {
     static NOTED: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
+    static LAST_NOTED: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
 }
 
 fn note(text: &str) {
@@ -388,8 +404,12 @@ fn note(text: &str) {
     });
 }
 
+fn note_last(text: &str) {
+    LAST_NOTED.set(format!("|{text}"));
+}
+
 fn noted() -> String {
-    NOTED.take()
+    NOTED.take() + &LAST_NOTED.take()
 }
 "#;
 

@@ -11,6 +11,7 @@ use crate::holding::{Access, Holding};
 use crate::methods::Operation;
 use crate::pairs::Pair;
 use crate::results::Class;
+use crate::sharing::Sharing;
 use crate::test_case::{Call, TestCase};
 
 /// Most calls of one method in a row that are each named.
@@ -35,6 +36,26 @@ const OBSERVERS: &[&str] = &[
 ];
 /// The same, by a word in their names.
 const OBSERVING: &[&str] = &["count", "iter", "len", "scan", "size", "snapshot", "total"];
+/// Methods that show how an object is built rather than what is in it, by a word in their names: two objects with the same
+/// contents may differ, since nodes that are no longer needed are removed at some later time.
+const STRUCTURAL: &[&str] = &[
+    "allocated",
+    "buckets",
+    "capacity",
+    "depth",
+    "fragmentation",
+    "garbage",
+    "height",
+    "hits",
+    "metrics",
+    "misses",
+    "nodes",
+    "retired",
+    "segments",
+    "shards",
+    "statistics",
+    "stats",
+];
 /// Methods that change the whole object, part by part.
 const BULK: &[&str] = &[
     "clear",
@@ -71,8 +92,32 @@ pub enum Weakness {
     MayFail,
     /// It changes the whole object, part by part.
     Bulk,
+    /// It shows how the object is built, which depends on more than what it contains.
+    Structure,
     /// It does not give the same twice.
     Random,
+    /// The user says that it promises less.
+    Relaxed,
+}
+
+impl Weakness {
+    /// Whether results are not checked even when all threads have ended.
+    pub const fn is_never_checked(self) -> bool {
+        matches!(self, Self::Structure | Self::Random | Self::Relaxed)
+    }
+
+    /// Why results are not checked, as a part of a sentence.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Observer => "looks at the whole object",
+            Self::MayFail => "may fail without a reason",
+            Self::Bulk => "works on the object part by part",
+            Self::Structure => "shows how the object is built",
+            Self::Random => "returns different results in the same state",
+            Self::Relaxed => "is relaxed by the user",
+        }
+    }
 }
 
 /// What calibration says about a method.
@@ -82,6 +127,8 @@ pub struct Calibration {
     pub is_random: bool,
     /// It gave different results to another thread only.
     pub depends_on_thread: bool,
+    /// It gave different results when time passed between calls, so that background work could be done.
+    pub depends_on_time: bool,
     /// It did not return.
     pub blocks: bool,
     /// It panicked.
@@ -105,6 +152,10 @@ pub struct Method {
     pub access: Access,
     /// How far its results bind it.
     pub weakness: Weakness,
+    /// Why the user says that its results are not checked, if so.
+    pub relaxed: Option<String>,
+    /// The word by which its documentation says that results are not exact, if it does.
+    pub hedge: Option<&'static str>,
     /// What calibration says.
     pub calibration: Calibration,
     /// Operations that were seen to return something else because of it.
@@ -117,6 +168,8 @@ pub struct Method {
     pub may_hold: bool,
     /// Whether what it returns is nothing that a test compares when it is written down.
     pub is_unwritten: bool,
+    /// How calls of it may share one effect, if they may.
+    pub shared: Option<Sharing>,
     /// Whether it returns a future.
     pub is_future: bool,
     /// Whether panics are a part of what it promises.
@@ -158,13 +211,15 @@ impl Method {
             holding,
             access: operation.access,
             weakness: operation.weakness(),
+            relaxed: None,
+            hedge: operation.hedge,
             calibration: Calibration::default(),
             shown_by: BTreeSet::new(),
             has_arguments: operation.has_arguments(),
             takes_other: operation.takes_other(),
             may_hold: operation.steps.len() > 1 || operation.class.is_held(),
-            is_unwritten: operation.steps.len() > 1
-                || !matches!(operation.class, Class::Plain | Class::Unit),
+            is_unwritten: !operation.is_written(),
+            shared: Sharing::of(operation),
             is_future: operation.is_future,
             may_panic: operation.may_panic,
             gives: operation.gives.as_ref().map(|gives| gives.fed),
@@ -205,12 +260,16 @@ fn weakness(name: &str, has_arguments: bool) -> Weakness {
         // A question without arguments is about the whole object: what `is_locked` sees may be the
         // middle of another method.
         let is_question = part.starts_with("is_") && !has_arguments;
+        let shows_structure =
+            part.split('_').any(|word| STRUCTURAL.contains(&word)) && !has_arguments;
         let observes = is_question
             || OBSERVERS.contains(&part)
             || part.split('_').any(|word| OBSERVING.contains(&word));
         let is_bulk = BULK.contains(&part) || part.split('_').any(|word| BULKY.contains(&word));
         if is_bulk {
             result = Weakness::Bulk;
+        } else if shows_structure {
+            result = Weakness::Structure;
         } else if may_fail && result == Weakness::None {
             result = Weakness::MayFail;
         } else if observes && result == Weakness::None {
@@ -409,12 +468,53 @@ impl Program {
     /// How far an operation's results bind it.
     pub fn weakness(&self, operation: u16) -> Weakness {
         let method = self.methods.get(&operation);
-        method.map_or(Weakness::Random, |method| {
-            match method.calibration.is_random {
-                true => Weakness::Random,
-                false => method.weakness,
-            }
+        method.map_or(Weakness::Random, |method| match method.weakness {
+            _ if method.relaxed.is_some() => Weakness::Relaxed,
+            _ if method.calibration.is_random => Weakness::Random,
+            // A method that only looks, and says that it does not look closely.
+            _ if method.hedge.is_some() && method.calibration.is_pure => Weakness::Structure,
+            // What changes nothing changes nothing part by part.
+            Weakness::Bulk if method.calibration.is_pure => Weakness::Observer,
+            weakness => weakness,
         })
+    }
+
+    /// Why the results of an operation are not checked while others run, as the end of a sentence about it; nothing if they
+    /// are.
+    pub fn unchecked(&self, operation: u16) -> Option<String> {
+        let method = self.methods.get(&operation)?;
+        let calibration = method.calibration;
+        if let Some(reason) = &method.relaxed {
+            return Some(format!("is relaxed: {reason}"));
+        }
+        if calibration.depends_on_thread {
+            return Some("returns different results to different threads".to_owned());
+        }
+        if calibration.depends_on_time {
+            return Some("returns other results when time passes between calls".to_owned());
+        }
+        match self.weakness(operation) {
+            Weakness::None => self.deferred_work(),
+            Weakness::Structure if method.hedge.is_some() => {
+                let word = method.hedge.unwrap_or_default();
+                Some(format!("is not exact: its documentation says `{word}`"))
+            }
+            weakness => Some(weakness.reason().to_owned()),
+        }
+    }
+
+    /// Relaxes an operation, and the methods of what it returns: their results are not checked. Whether there is such an
+    /// operation.
+    pub fn relax(&mut self, name: &str, reason: &str) -> bool {
+        let rest = |one: &Method| one.name.strip_prefix(name).map(str::to_owned);
+        let mut is_known = false;
+        for method in self.methods.values_mut() {
+            if rest(method).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) {
+                method.relaxed = Some(reason.to_owned());
+                is_known = true;
+            }
+        }
+        is_known
     }
 }
 
@@ -478,11 +578,32 @@ mod tests {
             ("steal_batch_and_pop", Weakness::Bulk),
             ("entry.or_insert", Weakness::None),
             ("get_discount", Weakness::None),
+            ("depth", Weakness::Structure),
+            ("num_buckets", Weakness::Structure),
         ] {
             assert_eq!(weakness(name, false), expected, "{name}");
         }
         // Who asks about a part is bound.
         assert_eq!(weakness("is_member", true), Weakness::None);
+    }
+
+    #[test]
+    fn what_is_relaxed_is_not_checked() {
+        let method = |name: &str| Method {
+            name: name.to_owned(),
+            ..Method::default()
+        };
+        let methods = ["entry", "entry.or_insert", "entry_of"].map(method);
+        let mut program = Program {
+            methods: (0..).zip(methods).collect(),
+            ..Program::default()
+        };
+        assert!(!program.relax("get", "documented"));
+        assert!(program.relax("entry", "documented"));
+        let found = [0, 1, 2].map(|number| program.unchecked(number));
+        let expected = Some("is relaxed: documented".to_owned());
+        assert_eq!(found, [expected.clone(), expected, None]);
+        assert_eq!(program.weakness(1), Weakness::Relaxed);
     }
 
     #[test]

@@ -92,6 +92,31 @@ pub struct Closure {
     pub result: Returned,
     /// The type of that, where a value of it may not tell.
     pub returns: String,
+    /// What of its calls is a result.
+    pub notes: Noted,
+}
+
+/// What of the calls of a closure is a part of the result of whoever calls it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Noted {
+    /// What it was given, and that it was called: it is called once at most.
+    #[default]
+    Once,
+    /// What it was given last: it makes a new value of an old one, and may be called again if that is too late.
+    Last,
+    /// Nothing: it may be called as often as is needed.
+    Nothing,
+}
+
+impl Noted {
+    /// The function that notes it down.
+    pub(crate) const fn function(self) -> Option<&'static str> {
+        match self {
+            Self::Once => Some("note"),
+            Self::Last => Some("note_last"),
+            Self::Nothing => None,
+        }
+    }
 }
 
 /// What a closure returns.
@@ -323,9 +348,10 @@ impl Closure {
             Returned::Value(value) => format!("{}.clone()", snippet.place(value, names)),
         };
         let list = self.list(&parameters);
-        snippet.expression = format!(
-            "move |{list}| {{ let mut noted = String::new(); {body}note(&noted); {result} }}"
-        );
+        let note = self.notes.function();
+        let note = note.map_or_else(String::new, |name| format!("{name}(&noted); "));
+        snippet.expression =
+            format!("move |{list}| {{ let mut noted = String::new(); {body}{note}{result} }}");
         snippet
     }
 
@@ -343,7 +369,7 @@ impl Closure {
 
 #[cfg(test)]
 mod tests {
-    use super::{Closure, Names, Recipe, Returned};
+    use super::{Closure, Names, Noted, Recipe, Returned};
     use crate::literal::Bytes;
 
     fn number() -> Recipe {
@@ -392,9 +418,13 @@ mod tests {
             writes: vec![(0, number())],
             result: Returned::Value(Recipe::Flag),
             returns: String::new(),
+            notes: Noted::Once,
         }));
         let literal = closure.literal(&mut Bytes::new(&[2, 1]));
-        assert_eq!(literal, "move |value: &mut u32| { *value = 2u32; true }");
+        assert_eq!(
+            literal,
+            "move |value: &mut u32| { let _ = format!(\"{value:?}\"); *value = 2u32; true }"
+        );
         let literal = closure.literal(&mut Bytes::new(&[2, 1]).noting(true));
         assert!(
             literal.contains(r#"note(&format!("{value:?}"))"#),
@@ -406,6 +436,7 @@ mod tests {
             writes: Vec::new(),
             result: Returned::Value(Recipe::wrapped("Ok(", number(), ")")),
             returns: "Result<u32, String>".to_owned(),
+            notes: Noted::Once,
         }));
         let literal = fallible.literal(&mut Bytes::new(&[2]));
         assert_eq!(literal, "move || -> Result<u32, String> { Ok(2u32) }");

@@ -13,7 +13,7 @@ use raddle_trace::runner::{Outcome, PlanRequest, Runner, RunnerError};
 
 use crate::compose::Composer;
 use crate::history::History;
-use crate::judge::{Failure, Judge};
+use crate::judge::{Excuse, Failure, Judge};
 use crate::pairs::{Coverage, covered};
 use crate::program::Program;
 use crate::select::{Guidance, Selection};
@@ -25,8 +25,8 @@ use crate::test_case::TestCase;
 pub struct Settings {
     /// What decides about pairs.
     pub guidance: Guidance,
-    /// Threads of a test.
-    pub threads: usize,
+    /// Threads of a test; two, and three in some tests, unless the user says how many.
+    pub threads: Option<usize>,
     /// Schedules under which each test is run.
     pub schedules: u64,
     /// The strategy that makes them.
@@ -84,8 +84,25 @@ pub struct Report {
     pub notes: BTreeSet<String>,
     /// Calls of methods that were seen not to return when nobody else does anything.
     pub waits: BTreeMap<u16, Waits>,
+    /// Races of accesses that were reported before, seen again with others.
+    pub repeated: u64,
+    /// What of the results was checked.
+    pub checks: Checks,
     /// Where the time went.
     pub spent: Spent,
+}
+
+/// How many results were compared with what calls return one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Checks {
+    /// Results of concurrent calls that were.
+    pub checked: u64,
+    /// Those that were not, by method.
+    pub unchecked: BTreeMap<u16, u64>,
+    /// Executions whose results no order explains, though only unchecked ones differ, by method.
+    pub unexplained: BTreeMap<u16, u64>,
+    /// Different executions whose results no order explains and that are right all the same, by the reason.
+    pub excused: BTreeMap<Excuse, u64>,
 }
 
 /// Calls of a method that may wait.
@@ -120,6 +137,11 @@ pub struct Search<'a> {
     rng: Rng,
     start: Instant,
     known: BTreeSet<String>,
+    deadline: Instant,
+    /// Sites of races that were reported.
+    reported: BTreeSet<u32>,
+    /// Sites of races that were found since the search went on.
+    open: BTreeSet<u32>,
 }
 
 impl<'a> Search<'a> {
@@ -146,6 +168,9 @@ impl<'a> Search<'a> {
             rng: Rng::new(settings.seed),
             start: Instant::now(),
             known: BTreeSet::new(),
+            deadline: settings.deadline,
+            reported: BTreeSet::new(),
+            open: BTreeSet::new(),
         }
     }
 
@@ -161,6 +186,7 @@ impl<'a> Search<'a> {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<usize, RunnerError> {
         let before = self.report.violations.len();
+        self.open.clear();
         let enough = self.concurrent();
         let enough = enough.saturating_add(self.settings.most_violations);
         let composer = Composer {
@@ -177,13 +203,25 @@ impl<'a> Search<'a> {
             let tests = composer.tests(pair, tried, &mut self.rng);
             self.report.spent.generating += begun.elapsed();
             for test in tests {
-                let is_over = Instant::now() >= self.settings.deadline || is_stopped();
+                let is_over = Instant::now() >= self.deadline || is_stopped();
                 if is_over || self.concurrent() >= enough {
                     return Ok(before);
                 }
                 self.try_out(test, runner)?;
             }
         }
+    }
+
+    /// Remembers that a violation was reported: another race of one of the same accesses is no new one.
+    pub fn settle(&mut self, violation: usize) {
+        if let Some(violation) = self.report.violations.get(violation) {
+            self.reported.extend(&violation.failure.sites);
+        }
+    }
+
+    /// Lets the search go on for so much longer.
+    pub fn extend(&mut self, time: Duration) {
+        self.deadline += time;
     }
 
     /// Violations that need threads: others do not end the search.
@@ -197,7 +235,7 @@ impl<'a> Search<'a> {
     fn try_out(&mut self, test: TestCase, runner: &mut dyn Runner) -> Result<(), RunnerError> {
         let report = &mut self.report;
         report.tally.tests += 1;
-        let seed = mix(self.settings.seed ^ report.tally.tests);
+        let seed = mix(mix(self.settings.seed) ^ report.tally.tests);
         let begun = Instant::now();
         let anchors = &self.program.callees.anchors;
         let outcome = match self.program.may_block(&test) {
@@ -212,6 +250,12 @@ impl<'a> Search<'a> {
             report,
             self.start.elapsed(),
         );
+        check_off(
+            (self.program, &test),
+            &outcome,
+            self.settings.memory,
+            report,
+        );
         report.spent.counting += begun.elapsed();
         let begun = Instant::now();
         let judge = Judge {
@@ -221,13 +265,36 @@ impl<'a> Search<'a> {
         let judgement = judge.judge(&test, &outcome, runner);
         report.spent.judging += begun.elapsed();
         report.tally.invalid += u64::from(judgement.is_invalid);
-        report.notes.extend(judgement.notes);
+        for operation in &judgement.unexplained {
+            *report.checks.unexplained.entry(*operation).or_default() += 1;
+        }
+        for (text, excuse) in judgement.notes {
+            *report.checks.excused.entry(excuse).or_default() += 1;
+            report
+                .notes
+                .insert(format!("{text}, but {}", excuse.words()));
+        }
         for failure in judgement.failures {
             // A test that nobody gets to the end of shows nothing but that.
             if failure.kind != Kind::Deadlock && !completes(&outcome) {
                 continue;
             }
+            let is_race = failure.kind == Kind::DataRace;
+            if is_race
+                && failure
+                    .sites
+                    .iter()
+                    .any(|site| self.reported.contains(site))
+            {
+                report.repeated += 1;
+                continue;
+            }
+            // Whether the other one is reported is not known yet: this one may be seen again if it is not.
+            if is_race && failure.sites.iter().any(|site| self.open.contains(site)) {
+                continue;
+            }
             if self.known.insert(failure.key.clone()) {
+                self.open.extend(&failure.sites);
                 report.violations.push(Violation {
                     test: test.clone(),
                     failure,
@@ -378,6 +445,39 @@ fn completes(outcome: &Outcome) -> bool {
         .marks
         .iter()
         .any(|execution| execution.end == Some(End::Passed))
+}
+
+/// Counts which results are checked, and which are not. Nothing to compare is no result.
+fn check_off(
+    (program, test): (&Program, &TestCase),
+    outcome: &Outcome,
+    memory: Memory,
+    report: &mut Report,
+) {
+    let called: BTreeSet<u16> = test
+        .threads
+        .iter()
+        .flatten()
+        .map(|call| call.operation)
+        .collect();
+    let is_unchecked =
+        |number: &u16| memory == Memory::Weak || program.unchecked(*number).is_some();
+    let unchecked: BTreeSet<u16> = called.into_iter().filter(is_unchecked).collect();
+    for execution in &outcome.marks {
+        let history = History::of(test, execution);
+        for step in history.concurrent().filter(|step| !step.is_second) {
+            let has_result = step
+                .result
+                .as_deref()
+                .is_some_and(|text| !["", "()"].contains(&text));
+            let call = test.call(step.call).filter(|_| has_result);
+            let Some(call) = call else { continue };
+            match unchecked.contains(&call.operation) {
+                true => *report.checks.unchecked.entry(call.operation).or_default() += 1,
+                false => report.checks.checked += 1,
+            }
+        }
+    }
 }
 
 fn count(

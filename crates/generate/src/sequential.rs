@@ -11,7 +11,7 @@ use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
 use crate::history::{History, Step};
 use crate::linearize::{Likely, Played, Sequential};
 use crate::order::{self, LEFT_OUT, SECOND};
-use crate::test_case::TestCase;
+use crate::test_case::{Manner, TestCase};
 
 /// Orders that are run at once.
 const BATCH: usize = 100;
@@ -26,6 +26,7 @@ const BY_THREADS: u64 = 8;
 pub struct Orders<'a> {
     test: &'a TestCase,
     runner: &'a mut dyn Runner,
+    manner: Manner,
     /// What the last step of each order came to.
     known: HashMap<Vec<u8>, Played>,
     /// What was done, of orders that came to their end.
@@ -50,6 +51,7 @@ impl<'a> Orders<'a> {
         Self {
             test,
             runner,
+            manner: Manner::PLAIN,
             known: HashMap::new(),
             whole: HashMap::new(),
             guesses: 1,
@@ -58,6 +60,14 @@ impl<'a> Orders<'a> {
             kinds: BTreeSet::new(),
             panics: BTreeMap::new(),
             error: None,
+        }
+    }
+
+    /// Orders of the same test that are run in another manner, with so many runs at most.
+    pub fn otherwise(&mut self, manner: Manner, budget: usize) -> Orders<'_> {
+        Orders {
+            manner,
+            ..Orders::new(self.test, self.runner, budget)
         }
     }
 
@@ -108,7 +118,7 @@ impl<'a> Orders<'a> {
         let request = PlanRequest {
             strategy: "serial".to_owned(),
             oracles: oracles::HEAP,
-            input: self.test.encode(orders),
+            input: self.test.encode_in(orders, self.manner),
             marks: true,
             ..PlanRequest::default()
         };

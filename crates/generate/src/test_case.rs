@@ -40,6 +40,32 @@ pub enum Position {
     After(usize),
 }
 
+/// How orders are run. What calls return in them should not depend on it: where it does, the results are not checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner(u8);
+
+impl Manner {
+    /// One thread makes all calls, without a pause.
+    pub const PLAIN: Self = Self(0);
+    /// Time passes after each call, in which others do what is left to do.
+    pub const PAUSED: Self = Self(1);
+    /// Each thread of the test makes its own calls, and ends when all calls were made.
+    pub const OWN_THREADS: Self = Self(2);
+    /// Each thread of the test makes its own calls, and ends with the last of them: others may get its id.
+    pub const ENDED_EARLY: Self = Self(2 | 4);
+    /// Objects of each order lie elsewhere in memory.
+    pub const MOVED: Self = Self(8);
+    /// All in which other threads make the calls.
+    pub const BY_THREADS: [Self; 2] = [Self::OWN_THREADS, Self::ENDED_EARLY];
+    /// All but the first.
+    pub const OTHERS: [Self; 4] = [
+        Self::OWN_THREADS,
+        Self::ENDED_EARLY,
+        Self::PAUSED,
+        Self::MOVED,
+    ];
+}
+
 impl TestCase {
     /// Where the call with this number stands.
     pub fn position(&self, id: usize) -> Option<Position> {
@@ -80,6 +106,11 @@ impl TestCase {
         runs.any(|run| run.len() > REPEATED)
     }
 
+    /// Operations that threads call.
+    pub fn operations(&self) -> impl Iterator<Item = u16> + '_ {
+        self.threads.iter().flatten().map(|call| call.operation)
+    }
+
     /// How many calls threads make.
     pub fn concurrent_calls(&self) -> usize {
         self.threads.iter().map(Vec::len).sum()
@@ -101,6 +132,13 @@ impl TestCase {
         for order in orders {
             block(&mut bytes, order);
         }
+        bytes
+    }
+
+    /// The same, with orders that are run in some manner.
+    pub fn encode_in(&self, orders: &[Vec<u8>], manner: Manner) -> Vec<u8> {
+        let mut bytes = self.encode(orders);
+        bytes.extend(Some(manner.0).filter(|manner| *manner != 0));
         bytes
     }
 }

@@ -1,7 +1,7 @@
 //! The type as the user names it.
 
 use crate::library::Library;
-use crate::model::{Bound, Generics, Parameter, Substitution, Type};
+use crate::model::{Bound, Generics, Parameter, Substitution, Type, is_std};
 use crate::rustdoc::RustdocError;
 
 /// Why a type's name leads nowhere. The sentences say what to do.
@@ -147,6 +147,9 @@ fn by_path(library: &Library, path: &syn::Path, is_outer: bool) -> Result<Type, 
             }
         }
     }
+    if !is_outer && is_std(&name) {
+        return Ok(Type::Path(canonical(&name), arguments));
+    }
     if let [only] = words.as_slice() {
         let std = match only.as_str() {
             "String" => "alloc::string::String",
@@ -172,6 +175,19 @@ fn by_path(library: &Library, path: &syn::Path, is_outer: bool) -> Result<Type, 
     }
 }
 
+/// Where a type of the standard library is defined, by the path that users know.
+fn canonical(path: &str) -> String {
+    let rest = path.split_once("::").map_or(path, |(_, rest)| rest);
+    let module = rest.split("::").next().unwrap_or(rest);
+    let name = match module {
+        "boxed" | "rc" | "string" | "vec" | "borrow" => "alloc",
+        "cell" | "cmp" | "marker" | "num" | "option" | "ptr" | "result" | "time" => "core",
+        "sync" if rest.ends_with("::Arc") => "alloc",
+        _ => return path.to_owned(),
+    };
+    format!("{name}::{rest}")
+}
+
 /// A type of the same last word, or nothing.
 fn suggestion(
     public: &std::collections::BTreeMap<String, String>,
@@ -183,4 +199,22 @@ fn suggestion(
         crate::model::last(path) == wanted && definitions.contains_key(*canonical)
     });
     similar.map_or_else(String::new, |(path, _)| format!("; do you mean `{path}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::canonical;
+
+    #[test]
+    fn paths_of_std_lead_to_definitions() {
+        for (path, expected) in [
+            ("std::rc::Rc", "alloc::rc::Rc"),
+            ("std::sync::Arc", "alloc::sync::Arc"),
+            ("core::cell::Cell", "core::cell::Cell"),
+            ("std::cell::RefCell", "core::cell::RefCell"),
+            ("std::sync::Mutex", "std::sync::Mutex"),
+        ] {
+            assert_eq!(canonical(path), expected);
+        }
+    }
 }

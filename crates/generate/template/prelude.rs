@@ -3,7 +3,6 @@
 //! Written by raddle; everything below the line at the end is about the type under test.
 
 use std::cell::RefCell;
-use std::fmt::Debug;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -30,6 +29,12 @@ const LEFT_OUT: u8 = 0x80;
 const SECOND_STEP: u8 = 0x40;
 const FIRST_STEP: u8 = 0x20;
 const HOLDS: u8 = 0x10;
+
+/// Bits of the manner in which orders are run.
+const PAUSED: u8 = 1;
+const OWN_THREADS: u8 = 2;
+const ENDED_EARLY: u8 = 4;
+const MOVED: u8 = 8;
 
 fn mark(kind: u32, number: u32, text: &str) {
     unsafe { raddle::raddle_harness_mark(kind, number, text.as_ptr(), text.len()) }
@@ -157,6 +162,7 @@ fn constant<T>(of: &[T], byte: u8) -> Option<&T> {
 
 thread_local! {
     static NOTES: RefCell<String> = const { RefCell::new(String::new()) };
+    static LAST_NOTE: RefCell<String> = const { RefCell::new(String::new()) };
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -169,11 +175,17 @@ pub fn note(text: &str) {
     })
 }
 
+/// What a closure was given that may be called more than once: how often is nobody's promise, and the last call counts.
+pub fn note_last(text: &str) {
+    LAST_NOTE.with(|note| *note.borrow_mut() = format!("|{text}"))
+}
+
+// What values look like: a test that is written down has these lines too, if it needs them.
 pub struct Shown<'a, T: ?Sized>(pub &'a T);
 pub trait ByDebug {
     fn shown(&self) -> String;
 }
-impl<T: Debug + ?Sized> ByDebug for &&Shown<'_, T> {
+impl<T: std::fmt::Debug + ?Sized> ByDebug for &&Shown<'_, T> {
     fn shown(&self) -> String {
         format!("{:?}", self.0)
     }
@@ -183,7 +195,7 @@ pub trait ByTarget {
 }
 impl<T: std::ops::Deref + ?Sized> ByTarget for &Shown<'_, T>
 where
-    T::Target: Debug,
+    T::Target: std::fmt::Debug,
 {
     fn shown(&self) -> String {
         format!("*{:?}", &**self.0)
@@ -203,6 +215,7 @@ macro_rules! show {
         (&&&Shown(&$value)).shown()
     };
 }
+// That is all.
 
 /// What a call returned, as long as it is held.
 #[derive(Default)]
@@ -240,6 +253,7 @@ struct Test {
     threads: Vec<Vec<Call>>,
     after: Vec<Call>,
     orders: Vec<Vec<u8>>,
+    manner: u8,
 }
 
 struct Reader {
@@ -278,7 +292,8 @@ impl Reader {
         let after = self.calls();
         let orders = self.u16();
         let orders = (0..orders).map(|_| self.block()).collect();
-        Test { constructor, bytes, prefix, threads, after, orders }
+        let manner = self.u8();
+        Test { constructor, bytes, prefix, threads, after, orders, manner }
     }
 }
 
@@ -295,9 +310,10 @@ fn input() -> Vec<u8> {
 
 /// Runs something that may panic. The text of a panic begins with `!`.
 fn guarded(action: impl FnOnce() -> String) -> (String, bool) {
-    NOTES.with(|notes| notes.borrow_mut().clear());
+    let noted = || NOTES.take() + &LAST_NOTE.take();
+    drop(noted());
     match catch_unwind(AssertUnwindSafe(action)) {
-        Ok(text) => (NOTES.with(|notes| text + &notes.borrow()), true),
+        Ok(text) => (text + &noted(), true),
         Err(thrown) if thrown.is::<Nothing>() => (String::from("nothing to give"), true),
         Err(_) => (PANIC.with(|panic| format!("!{}", panic.borrow())), false),
     }
@@ -471,12 +487,67 @@ fn run_order(
     for turn in order {
         let thread = usize::from(turn & 0x0f);
         let Some(runner) = threads.get_mut(thread) else { continue };
-        // Whoever has a turn has what there is only one of.
-        for part in ONLY_PARTS {
-            hands.iter().for_each(|other| pass(*part, *other, runner.hand));
-        }
+        pass_only_parts(hands, runner.hand);
         runner.follow(*turn, objects);
+        pause(test);
     }
+}
+
+/// Whoever has a turn has what there is only one of.
+fn pass_only_parts(hands: &[Hand], to: Hand) {
+    for part in ONLY_PARTS {
+        hands.iter().for_each(|other| pass(*part, *other, to));
+    }
+}
+
+/// Lets time pass, in which others do what is left to do.
+fn pause(test: &Test) {
+    if test.manner & PAUSED != 0 {
+        std::thread::sleep(std::time::Duration::from_secs(5));
+    }
+}
+
+/// The same, where each thread of the test makes its calls. It ends with the last of them, or with the last of all.
+fn run_order_by_threads(
+    test: &Test,
+    (order, number): (&[u8], u32),
+    objects: &'static Parts,
+    hands: &[Hand],
+    before: &'static Fed,
+) {
+    std::thread::scope(|scope| {
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let threads = test.threads.iter().zip(hands).map(|(calls, hand)| {
+            let (give, turns) = std::sync::mpsc::channel::<u8>();
+            let (hand, done) = (*hand, done.clone());
+            let thread = scope.spawn(move || {
+                // The whole of it goes to the other thread, not the pointer that is in it.
+                let hand: Hand = hand;
+                let mut runner = Runner::new(calls, hand, Some(before), number);
+                for turn in turns {
+                    runner.follow(turn, objects);
+                    let _ = done.send(());
+                }
+            });
+            Some((give, thread))
+        });
+        let mut threads: Vec<_> = threads.collect();
+        for (index, turn) in order.iter().enumerate() {
+            let number = usize::from(turn & 0x0f);
+            let Some(Some((give, _))) = threads.get(number) else { continue };
+            pass_only_parts(hands, hands[number]);
+            let _ = give.send(*turn);
+            let _ = is_done.recv();
+            pause(test);
+            let is_last = order[index + 1..].iter().all(|turn| usize::from(turn & 0x0f) != number);
+            if is_last && test.manner & ENDED_EARLY != 0 {
+                if let Some((give, thread)) = threads[number].take() {
+                    drop(give);
+                    let _ = thread.join();
+                }
+            }
+        }
+    });
 }
 
 /// Hands a part over, if the other one has none.
@@ -487,6 +558,10 @@ fn pass(part: usize, from: Hand, to: Hand) {
 }
 
 fn with_objects(test: &Test, order: u32, run: impl FnOnce(&'static Parts, &[Hand], &'static Fed)) {
+    if test.manner & MOVED != 0 {
+        // What is allocated from now on lies elsewhere.
+        (4..12).for_each(|power| std::mem::forget(vec![0_u8; 1 << power]));
+    }
     let Some((pointer, hand)) = made(test, order) else { return };
     let mut hands = Vec::new();
     let kept: *mut Fed;
@@ -494,6 +569,7 @@ fn with_objects(test: &Test, order: u32, run: impl FnOnce(&'static Parts, &[Hand
         // What was made is given back below, when nobody has it any more.
         let objects: &'static Parts = unsafe { &*pointer };
         kept = Box::into_raw(Box::new(run_all(&test.prefix, objects, hand, None, order)));
+        pause(test);
         let before: &'static Fed = unsafe { &*kept };
         hands.extend(hand_out(test, hand));
         run(objects, &hands, before);
@@ -534,8 +610,9 @@ fn main() {
     }
     for (number, order) in test.orders.iter().enumerate() {
         let number = number as u32;
-        with_objects(&test, number, |objects, hands, before| {
-            run_order(&test, (order, number), objects, hands, before);
+        with_objects(&test, number, |objects, hands, before| match test.manner & OWN_THREADS {
+            0 => run_order(&test, (order, number), objects, hands, before),
+            _ => run_order_by_threads(&test, (order, number), objects, hands, before),
         });
     }
 }

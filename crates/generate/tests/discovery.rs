@@ -258,6 +258,7 @@ fn printed(library: &Library, name: &str, calls: [&[&str]; 2], right: bool) -> S
         kind: Kind::Linearizability,
         text: "no order explains it".to_owned(),
         key: String::new(),
+        sites: Vec::new(),
         execution: 0,
         is_certain: true,
     };

@@ -10,6 +10,7 @@
 //! cargo (that is the CLI's).
 
 mod compiler;
+mod complain;
 mod environment;
 mod linker;
 pub mod llvm;
@@ -19,17 +20,19 @@ mod path;
 mod program;
 mod rustc_wrapper;
 mod unseen;
+mod work_lock;
 
 pub use self::compiler::{
     Clang, ClangError, Error as CompileError, Language, compiler, compiler_beside, find_clang,
 };
 pub use self::environment::Environment;
-pub use self::linker::{Error as LinkError, Failure, LinkReport, linker};
+pub use self::linker::{Error as LinkError, Failure, LinkReport, linker, waiting_links};
 pub use self::llvm::locate_llvm;
 pub use self::path::{function_path, normalize};
 pub use self::program::{Program, ProgramError, examine};
 pub use self::rustc_wrapper::rustc_wrapper;
 pub use self::unseen::unseen_synchronisation;
+pub use self::work_lock::WorkLock;
 
 use std::path::Path;
 

@@ -11,6 +11,8 @@ use std::process::{Command, ExitCode};
 
 use raddle_abi::env;
 
+use crate::complain::complain;
+
 /// Name of the link beside our own program under which rustc calls our linker.
 const LINKER_NAME: &str = "raddle-linker";
 
@@ -34,7 +36,7 @@ pub fn rustc_wrapper(arguments: impl IntoIterator<Item = OsString>) -> ExitCode 
     let mut arguments = arguments.into_iter();
     let own = arguments.next().unwrap_or_default();
     let Some(rustc) = arguments.next() else {
-        eprintln!("raddle: raddle-rustc works only when called by cargo");
+        complain("raddle-rustc works only when called by cargo");
         return ExitCode::FAILURE;
     };
     let arguments: Vec<OsString> = arguments.collect();
@@ -60,7 +62,7 @@ pub fn rustc_wrapper(arguments: impl IntoIterator<Item = OsString>) -> ExitCode 
     }
     let error = command.exec();
     let program = wrapper.unwrap_or(rustc);
-    eprintln!("raddle: cannot run `{}`: {error}", program.display());
+    complain(format_args!("cannot run `{}`: {error}", program.display()));
     ExitCode::FAILURE
 }
 

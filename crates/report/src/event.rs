@@ -2,7 +2,9 @@
 
 use crate::generated::{GeneratedTest, Operation, PairCoverage, Trial};
 use raddle_trace::finding::Finding;
-use raddle_trace::results::{Note, Predicted, Progress, SeenViolation, TestResult, Totals};
+use raddle_trace::results::{
+    Conclusion, Note, Predicted, Progress, SeenViolation, TestResult, Totals,
+};
 
 /// One thing to show.
 #[derive(Clone, Debug)]
@@ -74,6 +76,8 @@ pub struct Replay {
     pub others: Vec<String>,
     /// The finding as seen in this replay.
     pub finding: Option<Finding>,
+    /// The exit code of the command.
+    pub exit: u8,
 }
 
 /// One answer of `doctor`.
@@ -110,12 +114,20 @@ impl CheckResult {
 }
 
 /// Figures of a whole command.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Of all tests together.
     pub totals: Totals,
-    /// Distinct findings.
+    /// Distinct findings, without those that are only about time.
     pub findings: usize,
+    /// Those that are only about time.
+    pub timing: usize,
     /// Findings that a rule of `raddle.toml` ignores.
     pub ignored: usize,
+    /// What the run means.
+    pub conclusion: Conclusion,
+    /// Crates of the workspace that have no hooks because LLVM refused them.
+    pub uninstrumented: Vec<String>,
+    /// The exit code of the command, if that ends with this.
+    pub exit: Option<u8>,
 }

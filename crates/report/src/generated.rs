@@ -52,11 +52,43 @@ pub struct PairCoverage {
     pub invalid: u64,
     /// Executions of these tests.
     pub executions: u64,
+    /// Findings of the whole search.
+    pub findings: usize,
+    /// Tests that show a race of an access that was reported before.
+    pub repeated_races: u64,
+    /// Results of concurrent calls that were compared with those of calls one after the other.
+    pub checked_results: u64,
+    /// Results that were not, by method.
+    pub unchecked: Vec<UncheckedResults>,
+    /// Executions whose results no order explains and that are right all the same.
+    pub excused: Vec<ExcusedResults>,
     /// Where the time went.
     #[serde(flatten)]
     pub spent: Spent,
     /// Seconds, and the pairs covered until then, each time they became more.
     pub over_time: Vec<(f64, usize)>,
+}
+
+/// Results of a method that are not checked.
+#[derive(Clone, Debug, Serialize)]
+pub struct UncheckedResults {
+    /// The method.
+    pub method: String,
+    /// Why, as the end of a sentence about it.
+    pub why: String,
+    /// How many results.
+    pub results: u64,
+    /// Executions with a call of it whose results no order explains, though those that are checked agree.
+    pub unexplained: u64,
+}
+
+/// Results that no order explains and that are right all the same.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ExcusedResults {
+    /// Why.
+    pub why: &'static str,
+    /// Executions with different results.
+    pub executions: u64,
 }
 
 /// One pair.

@@ -4,7 +4,8 @@
 use std::io::{self, Write};
 
 use raddle_trace::finding::{Finding, Place, ScheduleSize, Violation};
-use raddle_trace::results::{Predicted, SeenViolation};
+use raddle_trace::results::{Predicted, SeenViolation, TestOutcome};
+use raddle_trace::visible::is_hidden;
 use serde::Serialize;
 
 use crate::{
@@ -27,12 +28,32 @@ impl<W: Write> Json<W> {
     }
 }
 
+/// JSON with everything escaped that a terminal would obey; such characters stand in strings only.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if !is_hidden(character) {
+            escaped.push(character);
+            continue;
+        }
+        let mut units = [0; 2];
+        for unit in character.encode_utf16(&mut units) {
+            escaped.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    escaped
+}
+
 impl<W: Write> Reporter for Json<W> {
     fn report(&mut self, event: &Event) -> io::Result<()> {
         let Some(line) = Line::of(event) else {
             return Ok(());
         };
         let mut text = serde_json::to_string(&line).map_err(io::Error::other)?;
+        // What a terminal obeys is escaped in JSON's way where JSON does not demand it.
+        if text.contains(is_hidden) {
+            text = escaped(&text);
+        }
         text.push('\n');
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
@@ -86,11 +107,15 @@ enum Line<'a> {
         threads: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
         exhaustive: Option<u32>,
+        complete: bool,
         reexecution: &'a str,
         carrier: &'a str,
         hash: String,
         seconds: f64,
         findings: &'a [String],
+        timing: &'a [String],
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        outcomes: &'a [TestOutcome],
     },
     Listed {
         test: &'a str,
@@ -109,6 +134,7 @@ enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         diverged: Option<&'a str>,
         others: &'a [String],
+        exit_code: u8,
     },
     Check {
         name: &'a str,
@@ -120,6 +146,7 @@ enum Line<'a> {
         points: u64,
         seconds: f64,
         findings: usize,
+        timing: usize,
         ignored: usize,
         explored: usize,
         single_threaded: usize,
@@ -128,6 +155,14 @@ enum Line<'a> {
         interrupted: bool,
         cut: u64,
         memory_model: &'static str,
+        failed: usize,
+        unconfirmed: usize,
+        internal_errors: usize,
+        conclusion: &'static str,
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        uninstrumented: &'a [String],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exit_code: Option<u8>,
     },
 }
 
@@ -143,6 +178,8 @@ struct FindingLine<'a> {
     executions: u64,
     target: &'a str,
     cause: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'a str,
     count: u64,
     output: &'a str,
     stacks: Vec<StackField<'a>>,
@@ -150,6 +187,7 @@ struct FindingLine<'a> {
     size: Option<ScheduleSize>,
     #[serde(flatten)]
     violation: Option<ViolationFields<'a>>,
+    timing: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -229,11 +267,13 @@ impl<'a> FindingLine<'a> {
             executions: finding.executions,
             target: &finding.target,
             cause: &finding.cause,
+            message: &finding.message,
             count: finding.count,
             output: &finding.output,
             stacks: stacks.collect(),
             size: finding.size,
             violation: finding.violation.as_ref().map(ViolationFields::of),
+            timing: finding.timing.as_deref(),
         }
     }
 }
@@ -315,11 +355,14 @@ impl<'a> Line<'a> {
             cut: report.cut,
             threads: report.threads,
             exhaustive: report.exhaustive,
+            complete: report.is_complete,
             reexecution: report.reexecution,
             carrier: report.carrier,
             hash: format!("{:016x}", report.hash),
             seconds: rounded(report.seconds),
             findings: &report.findings,
+            timing: &report.timing,
+            outcomes: &report.outcomes,
         }
     }
 
@@ -330,15 +373,17 @@ impl<'a> Line<'a> {
             reproduced: replay.reproduced,
             diverged: replay.diverged.as_deref(),
             others: &replay.others,
+            exit_code: replay.exit,
         }
     }
 
-    fn summary(summary: &Summary) -> Self {
+    fn summary(summary: &'a Summary) -> Self {
         Self::Summary {
             executions: summary.totals.executions,
             points: summary.totals.points,
             seconds: rounded(summary.totals.seconds),
             findings: summary.findings,
+            timing: summary.timing,
             ignored: summary.ignored,
             explored: summary.totals.explored,
             single_threaded: summary.totals.single_threaded,
@@ -350,6 +395,12 @@ impl<'a> Line<'a> {
                 true => "weak",
                 false => "sc",
             },
+            failed: summary.totals.failed,
+            unconfirmed: summary.totals.unconfirmed,
+            internal_errors: summary.totals.internal_errors,
+            conclusion: summary.conclusion.word(),
+            uninstrumented: &summary.uninstrumented,
+            exit_code: summary.exit,
         }
     }
 }

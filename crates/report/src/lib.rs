@@ -16,9 +16,13 @@ mod style;
 mod terminal;
 
 pub use event::{Check, CheckResult, Event, ListedTest, Replay, Summary};
-pub use generated::{GeneratedTest, Operation, PairCell, PairCoverage, Spent, Trial};
+pub use generated::{
+    ExcusedResults, GeneratedTest, Operation, PairCell, PairCoverage, Spent, Trial,
+    UncheckedResults,
+};
 pub use json::Json;
-pub use raddle_trace::results::{Note, Progress, TestResult, Verdict};
+pub use raddle_trace::results::{Conclusion, Note, Progress, TestResult, Verdict};
+pub use raddle_trace::visible::{visible, visible_line};
 pub use reporter::Reporter;
 pub use source::Sources;
 pub use terminal::{Settings, Terminal};

@@ -6,7 +6,7 @@ use raddle_abi::finding::Kind;
 use raddle_trace::finding::{
     Finding, LaneStep, Place, ScheduleSize, SerialOutcome, Stack, Violation,
 };
-use raddle_trace::results::{Predicted, SeenViolation, Totals};
+use raddle_trace::results::{Conclusion, Predicted, SeenViolation, Totals};
 
 use crate::{
     Check, CheckResult, Event, ListedTest, Note, Progress, Replay, Summary, TestResult, Verdict,
@@ -27,6 +27,7 @@ pub(crate) fn events() -> Vec<Event> {
         }),
         Event::Finding(Box::new(race())),
         Event::Finding(Box::new(violation())),
+        Event::Finding(Box::new(timing())),
         Event::Note(Note {
             text: "something that only those see who ask for more".to_owned(),
             is_detail: true,
@@ -58,6 +59,7 @@ pub(crate) fn events() -> Vec<Event> {
             diverged: Some("diverged at switch 3: thread 1 never reached f".to_owned()),
             others: vec!["panic: index out of bounds".to_owned()],
             finding: None,
+            exit: 100,
         })),
         Event::Check(Check {
             name: "toolchain".to_owned(),
@@ -71,14 +73,21 @@ pub(crate) fn events() -> Vec<Event> {
                 cut: 990,
                 explored: 1,
                 single_threaded: 1,
+                failed: 1,
                 not_testable: 2,
                 not_run: 1,
+                unconfirmed: 1,
+                internal_errors: 0,
                 seconds: 1.23456,
                 interrupted: false,
                 is_weak: false,
             },
             findings: 1,
+            timing: 1,
             ignored: 1,
+            conclusion: Conclusion::Findings,
+            uninstrumented: Vec::new(),
+            exit: Some(100),
         }),
     ]);
     events
@@ -89,6 +98,12 @@ fn tests() -> Vec<TestResult> {
     let verdicts = [
         ("tests::publishes", Verdict::Explored),
         ("tests::alone", Verdict::SingleThreaded),
+        (
+            "tests::fails",
+            Verdict::Failed {
+                why: "test panics: no\nassertion of\ntwo lines".to_owned(),
+            },
+        ),
         (
             "tests::reads_stdin",
             Verdict::NotTestable { why: why.clone() },
@@ -111,11 +126,14 @@ fn tests() -> Vec<TestResult> {
         cut: if name == "tests::publishes" { 990 } else { 0 },
         threads: 2,
         exhaustive: None,
+        is_complete: false,
         reexecution: "snapshot",
         carrier: "fiber",
         hash: 0x0123_4567_89ab_cdef,
         seconds: 0.5,
         findings: Vec::new(),
+        timing: Vec::new(),
+        outcomes: Vec::new(),
     };
     verdicts.into_iter().enumerate().map(report).collect()
 }
@@ -149,6 +167,7 @@ pub(crate) fn race() -> Finding {
         cause: "Thread 1 writes 8 bytes at src/cell.rs:10 while the main thread reads them at \
                 src/cell.rs:14, and nothing orders the two accesses."
             .to_owned(),
+        message: String::new(),
         sites: vec![place(10, "Cell::set"), place(14, "Cell::get")],
         stacks: vec![Stack {
             heading: "write of 8 bytes by thread 1".to_owned(),
@@ -177,6 +196,22 @@ pub(crate) fn race() -> Finding {
             found: 17,
         }),
         violation: None,
+        timing: None,
+    }
+}
+
+/// A panic that is only about time.
+fn timing() -> Finding {
+    let condition =
+        "passes only if thread 1 gets from src/cell.rs:19 to src/cell.rs:10 within 50 ms";
+    Finding {
+        kind: Kind::Panic,
+        id: "panic-0123456789".to_owned(),
+        title: "test panics: assertion failed".to_owned(),
+        sites: vec![place(14, "Cell::get")],
+        count: 3,
+        timing: Some(condition.to_owned()),
+        ..race()
     }
 }
 
@@ -196,6 +231,7 @@ pub(crate) fn deadlock(threads: usize) -> Finding {
         output: String::new(),
         count: 1,
         size: None,
+        timing: None,
         violation: None,
         ..race()
     }

@@ -14,6 +14,7 @@ use crate::progress::{ProgressLine, count};
 use crate::style::Styles;
 use crate::{
     Check, CheckResult, Event, ListedTest, Note, Replay, Reporter, Sources, TestResult, Verdict,
+    visible_line,
 };
 
 /// How the terminal output should look.
@@ -52,6 +53,8 @@ pub struct Terminal<O, E> {
     sources: Sources,
     progress: ProgressLine,
     tests: Vec<TestResult>,
+    /// Findings that are only about time, which are listed at the end.
+    timing: Vec<Finding>,
 }
 
 impl<O: Write, E: Write> Terminal<O, E> {
@@ -65,10 +68,13 @@ impl<O: Write, E: Write> Terminal<O, E> {
             settings,
             sources,
             tests: Vec::new(),
+            timing: Vec::new(),
         }
     }
 
+    /// The way of all results to the terminal.
     fn print(&mut self, text: &str) -> io::Result<()> {
+        let text = self.styles.finish(text);
         let out = &mut self.out;
         self.progress.suspend(|| {
             out.write_all(text.as_bytes())?;
@@ -76,12 +82,26 @@ impl<O: Write, E: Write> Terminal<O, E> {
         })
     }
 
+    /// The way of everything else.
     fn remark(&mut self, text: &str) -> io::Result<()> {
+        let text = self.styles.finish(text);
         let err = &mut self.err;
         self.progress.suspend(|| {
             err.write_all(text.as_bytes())?;
             err.flush()
         })
+    }
+
+    fn new_finding(&mut self, finding: &Finding) -> io::Result<()> {
+        // What is more than timing after all is so from now on.
+        self.timing.retain(|known| known.id != finding.id);
+        match finding.timing {
+            Some(_) => {
+                self.timing.push(finding.clone());
+                Ok(())
+            }
+            None => self.finding(finding),
+        }
     }
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
@@ -94,7 +114,8 @@ impl<O: Write, E: Write> Terminal<O, E> {
             return Ok(());
         }
         let word = self.styles.warn.apply_to("note");
-        let about = match (note.target.as_str(), note.test.as_str()) {
+        let (target, test) = (visible_line(&note.target), visible_line(&note.test));
+        let about = match (target.as_str(), test.as_str()) {
             ("", "") => String::new(),
             ("", test) => format!("{test}: "),
             (target, test) => format!("{target} {test}: "),
@@ -115,8 +136,8 @@ impl<O: Write, E: Write> Terminal<O, E> {
         let line = format!(
             "{:>15} {} {} ({}, {} threads at most, {} carrier, {}, {:.2} s)\n",
             style.apply_to(verdict),
-            test.target,
-            test.test,
+            visible_line(&test.target),
+            visible_line(&test.test),
             count(test.executions, "execution"),
             test.threads,
             test.carrier,
@@ -128,7 +149,11 @@ impl<O: Write, E: Write> Terminal<O, E> {
 
     fn listed(&mut self, listed: &ListedTest) -> io::Result<()> {
         let ignored = if listed.ignored { " (ignored)" } else { "" };
-        let line = format!("{} {}{ignored}\n", listed.target, listed.test);
+        let line = format!(
+            "{} {}{ignored}\n",
+            visible_line(&listed.target),
+            visible_line(&listed.test)
+        );
         self.print(&line)
     }
 
@@ -151,8 +176,18 @@ impl<O: Write, E: Write> Terminal<O, E> {
             text.push_str(&format!("  {diverged}\n"));
         }
         for other in &replay.others {
-            text.push_str(&format!("  instead: {other}\n"));
+            text.push_str(&format!("  a different failure showed instead: {other}\n"));
         }
+        let meaning = match (replay.reproduced, replay.others.is_empty(), replay.runs) {
+            (1.., ..) => "the finding showed again",
+            (0, false, _) => "another failure than the recorded one",
+            (0, true, 0) => "nothing was run",
+            (0, true, _) if replay.diverged.is_some() => {
+                "the finding did not show, but the schedule could not be followed"
+            }
+            (0, true, _) => "the finding did not show",
+        };
+        text.push_str(&format!("exit code {}: {meaning}\n", replay.exit));
         self.print(&text)
     }
 
@@ -180,7 +215,7 @@ impl<O: Write, E: Write> Reporter for Terminal<O, E> {
                 self.progress.show(progress);
                 Ok(())
             }
-            Event::Finding(finding) => self.finding(finding),
+            Event::Finding(finding) => self.new_finding(finding),
             Event::Note(note) => self.note(note),
             // People read the same in notes.
             Event::Violation(_) | Event::Predicted(_) => Ok(()),
@@ -206,6 +241,12 @@ impl<O: Write, E: Write> Reporter for Terminal<O, E> {
             Event::Check(check) => self.check(check),
             Event::Summary(summary) => {
                 self.progress.clear();
+                let timing = std::mem::take(&mut self.timing);
+                let texts = timing.iter().map(|finding| {
+                    finding::timing(finding, &self.settings.replay_command, &self.styles)
+                });
+                let text: String = texts.collect();
+                self.print(&text)?;
                 let text = summary::text(summary, &self.tests, self.settings.verbose, &self.styles);
                 self.print(&text)
             }

@@ -136,6 +136,26 @@ extern "C" fn __raddle_volatile(address: *const u8, len: u64, write: u32, site: 
     }
 }
 
+/// What an operation on floats of four or eight bytes makes of the old value and the operand.
+#[inline(always)]
+fn combine_floats(old: u64, value: u64, size: u32, op: u32) -> u64 {
+    macro_rules! combine {
+        ($old:expr, $value:expr) => {
+            match op {
+                11 => $old + $value,
+                12 => $old - $value,
+                13 => $old.max($value),
+                _ => $old.min($value),
+            }
+        };
+    }
+    if size == 4 {
+        combine!(f32::from_bits(old as u32), f32::from_bits(value as u32)).to_bits().into()
+    } else {
+        combine!(f64::from_bits(old), f64::from_bits(value)).to_bits()
+    }
+}
+
 /// The four atomic hooks of one width. `max` and `min` need the signed type.
 macro_rules! atomic_hooks {
     ($integer:ty, $signed:ty, $atomic:ident, $signed_atomic:ident,
@@ -201,7 +221,15 @@ macro_rules! atomic_hooks {
                 7 => signed.fetch_max(value as $signed, Ordering::SeqCst) as $integer,
                 8 => signed.fetch_min(value as $signed, Ordering::SeqCst) as $integer,
                 9 => atomic.fetch_max(value, Ordering::SeqCst),
-                _ => atomic.fetch_min(value, Ordering::SeqCst),
+                10 => atomic.fetch_min(value, Ordering::SeqCst),
+                _ => loop {
+                    let old = atomic.load(Ordering::SeqCst);
+                    let new = combine_floats(old.into(), value.into(), size, op) as $integer;
+                    let order = Ordering::SeqCst;
+                    if atomic.compare_exchange_weak(old, new, order, order).is_ok() {
+                        break old;
+                    }
+                },
             }
         }
 

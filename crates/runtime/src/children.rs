@@ -1,13 +1,18 @@
-//! Processes that the program starts, and waiting for them.
+//! Processes that the program starts, waiting for them, and ending those that outlive their
+//! execution: the worker process gets them as orphans.
 
-use crate::arch::nr;
+use crate::arch::{nr, signal};
+use crate::global::Global;
 use crate::io::{Probe, Source, poll, until};
 use crate::native::SHARES_MEMORY;
 use crate::syscalls::perform;
 use crate::world::{arm, world};
+use alloc::vec::Vec;
 use raddle_abi::site::SiteId;
 
 const WNOHANG: usize = 1;
+/// `__WALL`: children of every kind.
+const WAIT_ALL: usize = 0x4000_0000;
 /// Words of a `siginfo_t`, and the one that names a child.
 const INFORMATION_WORDS: usize = 32;
 const CHILD_WORD: usize = 4;
@@ -93,4 +98,70 @@ pub fn wait_for_id(arguments: [usize; 6], site: SiteId) -> isize {
         unsafe { core::ptr::copy_nonoverlapping(place, result as *mut i32, INFORMATION_WORDS) };
     }
     done.unwrap_or(0)
+}
+
+/// Children of the worker process that were there before executions start.
+static EARLY: Global<Vec<usize>> = Global::new(Vec::new());
+
+/// Notes down which children are there before executions start.
+pub fn note_early() {
+    let early = EARLY.get();
+    early.clear();
+    if has_any() {
+        for_each(|child| early.push(child));
+    }
+}
+
+/// Ends the processes that an execution has left running: those that it started and did not
+/// wait for, and what becomes an orphan by that.
+pub fn end_left() {
+    /// Rounds after which processes that keep appearing are left to the tool.
+    const ROUNDS: usize = 10_000;
+    for _ in 0..ROUNDS {
+        if !has_any() {
+            return;
+        }
+        let mut ended = false;
+        for_each(|child| {
+            if !EARLY.get().contains(&child) {
+                ended = true;
+                perform(nr::KILL, [child, signal::SIGKILL, 0, 0, 0, 0]);
+                perform(nr::WAIT4, [child, 0, WAIT_ALL, 0, 0, 0]);
+            }
+        });
+        if !ended {
+            return;
+        }
+    }
+}
+
+/// Whether this process has a child, be it one that has ended.
+fn has_any() -> bool {
+    const P_ALL: usize = 0;
+    const WEXITED: usize = 4;
+    const WNOWAIT: usize = 0x0100_0000;
+    let options = WEXITED | WNOHANG | WNOWAIT | WAIT_ALL;
+    perform(nr::WAITID, [P_ALL, 0, 0, options, 0, 0]) >= 0
+}
+
+/// Calls `visit` with some of the children of this process, and with all of them if repeated
+/// while `visit` makes them fewer.
+fn for_each(mut visit: impl FnMut(usize)) {
+    const LIST: &[u8] = b"/proc/thread-self/children\0";
+    let mut text = [0u8; 4096];
+    let file = perform(nr::OPEN, [LIST.as_ptr() as usize, 0, 0, 0, 0, 0]);
+    if file < 0 {
+        return;
+    }
+    let place = text.as_mut_ptr() as usize;
+    let length = perform(nr::READ, [file as usize, place, text.len(), 0, 0, 0]);
+    perform(nr::CLOSE, [file as usize, 0, 0, 0, 0, 0]);
+    let mut number = 0;
+    for byte in text.iter().take(length.max(0) as usize) {
+        match byte {
+            b'0'..=b'9' => number = number * 10 + usize::from(byte - b'0'),
+            _ if number > 0 => visit(core::mem::take(&mut number)),
+            _ => {}
+        }
+    }
 }

@@ -1,12 +1,17 @@
 //! Virtual time. It moves a little with every look at the clock, and jumps to the earliest
-//! deadline when nothing else can run.
+//! deadline when nothing else can run, or when the strategy decides so (see
+//! [`crate::scheduler`]).
 
 use crate::execution::Execution;
 use crate::host::{self, End};
+use crate::io;
 use crate::native;
 use crate::thread::State;
 use crate::timers;
 use crate::world::{live, world};
+use raddle_abi::plan::TIME_SLACK;
+use raddle_schedule::rng::mix;
+use raddle_schedule::strategy::Expiry;
 
 /// Monotonic time at the start of the program, in seconds.
 pub const MONOTONIC_START: i64 = 1_000_000;
@@ -93,16 +98,84 @@ pub fn relative(seconds: i64, nanoseconds: i64) -> u64 {
     world().execution.now.saturating_add(wait)
 }
 
+/// Whether something may wait for a time.
+#[inline(always)]
+pub fn is_awaited(execution: &Execution) -> bool {
+    !execution.timed.is_empty() || !execution.timers.is_empty()
+}
+
+/// The thread whose deadline is the earliest, and that deadline; of several the one with the
+/// lowest number.
+fn earliest(execution: &Execution) -> Option<(usize, u64)> {
+    let waiting = execution.timed.iter().map(|&number| usize::from(number));
+    waiting
+        .filter_map(|number| {
+            let thread = &execution.threads[number];
+            let waits = thread.state == State::Blocked && thread.wait.deadline != u64::MAX;
+            waits.then_some((number, thread.wait.deadline))
+        })
+        .min_by_key(|&(number, deadline)| (deadline, number))
+}
+
+/// The deadline that passes next, if it may do so although a thread can run. It may not where real
+/// time decides: native threads are about, or the thread waits for another process. Only
+/// `with_times` it tells all times.
+pub fn expiry(execution: &Execution, with_times: bool) -> Option<Expiry> {
+    if native::seen() || !live() {
+        return None;
+    }
+    let timer = timers::next().unwrap_or(u64::MAX);
+    let (thread, deadline, object) = match earliest(execution) {
+        Some((number, deadline)) if deadline < timer => {
+            let wait = &execution.threads[number].wait;
+            if io::waits_for_outside(wait) {
+                return None;
+            }
+            (Some(number), deadline, wait.object)
+        }
+        // A watchdog tells nothing but that it has gone off.
+        _ if timer == u64::MAX || timers::next_ends_program(timer) => return None,
+        _ => (None, timer, 0),
+    };
+    Some(Expiry {
+        thread,
+        object,
+        is_early: deadline > execution.now + TIME_SLACK,
+        times: if with_times { times(execution) } else { 0 },
+    })
+}
+
+/// The deadline that passes next; `u64::MAX` for none.
+pub fn next_deadline(execution: &Execution) -> u64 {
+    let timer = timers::next().unwrap_or(u64::MAX);
+    earliest(execution).map_or(timer, |(_, deadline)| deadline.min(timer))
+}
+
+/// Names how long all who wait for a time still have to wait.
+fn times(execution: &Execution) -> u64 {
+    // In whatever order threads stand in the list.
+    let threads = execution.timed.iter().fold(0u64, |sum, &number| {
+        let thread = &execution.threads[usize::from(number)];
+        let deadline = match thread.state {
+            State::Blocked => thread.wait.deadline,
+            _ => u64::MAX,
+        };
+        let left = deadline.wrapping_sub(execution.now);
+        match deadline {
+            u64::MAX => sum,
+            _ => sum.wrapping_add(mix(mix(left) ^ u64::from(number))),
+        }
+    });
+    let timers = execution.timers.iter().fold(0, |sum: u64, timer| {
+        sum.wrapping_add(mix(timer.deadline.wrapping_sub(execution.now)))
+    });
+    mix(threads ^ timers.rotate_left(1))
+}
+
 /// Jumps to the earliest deadline and wakes who waits for it, or lets a timer go off. False if
 /// nobody waits for a time.
 pub fn jump(execution: &mut Execution) -> bool {
-    let earliest = execution
-        .threads
-        .iter()
-        .enumerate()
-        .filter(|(_, thread)| thread.state == State::Blocked && thread.wait.deadline != u64::MAX)
-        .min_by_key(|(number, thread)| (thread.wait.deadline, *number))
-        .map(|(number, thread)| (number, thread.wait.deadline));
+    let earliest = earliest(execution);
     let timer = timers::next().unwrap_or(u64::MAX);
     if timer != u64::MAX && earliest.is_none_or(|(_, deadline)| timer <= deadline) {
         execution.now = execution.now.max(timer);

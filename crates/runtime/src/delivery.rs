@@ -13,9 +13,11 @@ use crate::interpose::signals::SIGNALS;
 use crate::oracles::crash;
 use crate::posix_timers::{self, Cause};
 use crate::scheduler;
+use crate::shared::shared;
 use crate::thread::State;
 use crate::world::{without_hooks, world};
 use core::sync::atomic::{AtomicU64, Ordering};
+use raddle_abi::control::conditions;
 
 /// Signals that there are, and one more.
 pub const COUNT: usize = 65;
@@ -233,6 +235,11 @@ pub fn run_pending() -> bool {
     }
 }
 
+/// Whether a signal ends the program, by what is set for it now.
+pub fn ends_program(number: usize) -> bool {
+    state().actions[number].handler == DEFAULT && !HARMLESS.contains(&number)
+}
+
 /// Handles one signal in the running thread. True if interrupted calls may go on.
 fn handle(number: usize) -> bool {
     let cause = posix_timers::accepted(number);
@@ -253,6 +260,7 @@ fn handle(number: usize) -> bool {
     if action.flags & SA_NODEFER == 0 {
         thread.mask |= bit(number);
     }
+    shared().note_condition(conditions::SIGNAL);
     let mut information = information(number, cause);
     let mut context = [0u64; 128];
     without_hooks(|| {

@@ -135,10 +135,10 @@ extern "C" fn sleep_for_ever(donor: *mut c_void) -> *mut c_void {
 pub fn create() {
     let donors = DONORS.get();
     if donors.len() >= MAX_DONORS {
-        own::say(format_args!(
-            "raddle runtime: more than {MAX_DONORS} threads at the same time\n"
-        ));
-        arch::exit_group(70);
+        own::fail(
+            70,
+            format_args!("more than {MAX_DONORS} threads at the same time"),
+        );
     }
     // Stack 0 is the first thread's.
     let (low, high) = map_stack(donors.len() + 1);

@@ -23,17 +23,6 @@ pub struct Held {
     pub shared: bool,
 }
 
-/// A wake-up that found nobody waiting.
-#[derive(Clone, Copy, Debug)]
-pub struct LostWake {
-    /// Futex address.
-    pub object: usize,
-    /// Who woke.
-    pub thread: u16,
-    /// Where.
-    pub site: SiteId,
-}
-
 /// A panic that began.
 #[derive(Clone, Debug)]
 pub struct Panic {
@@ -52,6 +41,34 @@ pub struct Key {
     pub key: u32,
     /// The destructor, or 0.
     pub destructor: usize,
+}
+
+/// Accesses without a scheduling point, to memory that is not the thread's own. A thread that has
+/// made very many waits for others, if anything: they go first.
+#[derive(Clone, Copy, Debug)]
+pub struct Accesses {
+    count: u32,
+    most: u32,
+}
+
+impl Accesses {
+    /// None so far.
+    pub const NONE: Self = Self {
+        count: 0,
+        most: 1 << 14,
+    };
+    /// How many there may be if one of them writes, so that something gets on.
+    const MOST_WITH_WRITES: u32 = 1 << 20;
+
+    /// Counts one. True if there are too many.
+    #[inline(always)]
+    pub fn add(&mut self, write: bool) -> bool {
+        self.count += 1;
+        if write {
+            self.most = Self::MOST_WITH_WRITES;
+        }
+        self.count >= self.most
+    }
 }
 
 /// State of one execution. The host keeps a copy from the start of executions.
@@ -80,8 +97,14 @@ pub struct Execution {
     pub switches: u64,
     /// Hash over all points.
     pub hash: u64,
+    /// Plain accesses of the running thread since its last point.
+    pub accesses: Accesses,
     /// Virtual nanoseconds since the start of the program.
     pub now: u64,
+    /// Threads in a wait with a deadline, or that were in one.
+    pub timed: Vec<u16>,
+    /// Whether time has advanced to a deadline although a thread could run.
+    pub expired_early: bool,
     /// Looks at the clock since anything changed.
     pub clock_reads: u32,
     /// Whether all who wait for input or output have looked for it since anything changed.
@@ -102,8 +125,6 @@ pub struct Execution {
     pub hopeful: Vec<u16>,
     /// Locks that are held.
     pub held: Vec<Held>,
-    /// Wake-ups that found nobody.
-    pub lost_wakes: Vec<LostWake>,
     /// Panics so far.
     pub panics: Vec<Panic>,
     /// Registered thread-specific keys.
@@ -149,7 +170,10 @@ impl Execution {
             point: 0,
             switches: 0,
             hash: 0,
+            accesses: Accesses::NONE,
             now: 0,
+            timed: Vec::new(),
+            expired_early: false,
             clock_reads: 0,
             looked: false,
             waited: 0,
@@ -160,7 +184,6 @@ impl Execution {
             random: 0,
             queues: Queues::new(),
             held: Vec::new(),
-            lost_wakes: Vec::new(),
             panics: Vec::new(),
             keys: Vec::new(),
             signals: Signals::NONE,
@@ -193,7 +216,10 @@ impl Execution {
             point: _,
             switches: _,
             hash: _,
+            accesses: _,
             now,
+            timed,
+            expired_early: _,
             clock_reads: _,
             looked: _,
             waited: _,
@@ -204,7 +230,6 @@ impl Execution {
             hoping,
             hopeful,
             held,
-            lost_wakes,
             panics: _,
             keys,
             signals,
@@ -234,7 +259,10 @@ impl Execution {
         self.point = 0;
         self.switches = 0;
         self.hash = 0;
+        self.accesses = Accesses::NONE;
         self.now = *now;
+        refill(&mut self.timed, timed);
+        self.expired_early = false;
         self.clock_reads = 0;
         self.looked = false;
         self.waited = 0;
@@ -245,7 +273,6 @@ impl Execution {
         self.hoping = *hoping;
         refill(&mut self.hopeful, hopeful);
         refill(&mut self.held, held);
-        refill(&mut self.lost_wakes, lost_wakes);
         self.panics.clear();
         refill(&mut self.keys, keys);
         self.signals = *signals;

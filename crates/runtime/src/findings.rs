@@ -26,6 +26,11 @@ impl Record {
         Some(Self::new(kind, detail))
     }
 
+    /// Begins a record that is no finding; `None` if one with this key was written before.
+    pub fn begin_uncounted(kind: Kind, key: u64, detail: [u64; 2]) -> Option<Self> {
+        shared().is_new(key).then(|| Self::new(kind, detail))
+    }
+
     fn new(kind: Kind, detail: [u64; 2]) -> Self {
         let shared = shared();
         let execution = &world().execution;
@@ -141,6 +146,11 @@ impl Record {
         });
         self.put_bytes(output);
         self.pad();
+        self.finish();
+    }
+
+    /// Makes the record visible as it is.
+    pub fn finish(self) {
         if self.full {
             return;
         }

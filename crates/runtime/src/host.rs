@@ -3,21 +3,25 @@
 
 use crate::arch::{self, nr};
 use crate::carrier;
+use crate::children;
 use crate::donor;
 pub use crate::end::End;
 use crate::execution::Execution;
 use crate::global::Global;
+use crate::ids;
 use crate::marks;
 use crate::native;
 use crate::offsets;
 use crate::oracles::{deadlock, panic, race, stacks};
 use crate::orders;
+use crate::outcomes;
 use crate::record;
 use crate::rseq;
 use crate::shared::shared;
 use crate::snapshot;
 use crate::syscalls;
 use crate::thread::Thread;
+use crate::view::{self, Need};
 use crate::weak;
 use crate::world::{arm, look_at, world};
 use core::sync::atomic::Ordering;
@@ -109,7 +113,7 @@ extern "C" fn run_main(_: usize) -> ! {
         let main: extern "C" fn(i32, usize, usize) -> i32 = core::mem::transmute(main);
         main(argc, argv, envp)
     };
-    crate::interpose::process::leave(code)
+    crate::interpose::process::exit_from_main(code)
 }
 
 /// Switches from the host to the running thread's fiber until it comes back.
@@ -146,10 +150,12 @@ pub fn run_program(main: usize, argc: i32, argv: usize, envp: usize) -> ! {
     crate::interpose::signals::install();
     if !syscalls::set_up() {
         shared().note_condition(conditions::NO_DISPATCH);
+        shared().family().view = Need::Wanted;
     }
     let (low, high) = donor::map_stack(0);
     let world = world();
     world.host_fs = arch::fs_base();
+    native::look_before_control();
     world.live = true;
     let mut thread = Thread::new();
     thread.fs = arch::fs_base();
@@ -183,6 +189,7 @@ fn save_start() {
         .store(first, Ordering::Relaxed);
     offsets::save();
     native::look_before_start();
+    children::note_early();
     snapshot::take();
 }
 
@@ -272,6 +279,11 @@ fn run_plan() -> PlanEnd {
                 account(ended);
                 return PlanEnd::Broken;
             }
+            // Nothing but stacks is restored, and this one has left its objects as they were.
+            ended if mode == Reexecution::Loop && !ended.is_success(control.success) => {
+                account(ended);
+                return PlanEnd::Broken;
+            }
             _ => account(ended),
         }
         if mode == Reexecution::Auto {
@@ -311,6 +323,9 @@ fn prepare(mode: Reexecution, seed: u64, length: u64) {
     control.preemptions.store(0, Ordering::Relaxed);
     control.output.store(0, Ordering::Relaxed);
     control.diverged.store(0, Ordering::Relaxed);
+    // An execution that ends the process may leave nothing of its own here.
+    control.last_hash.store(0, Ordering::Relaxed);
+    control.last_points.store(0, Ordering::Relaxed);
     let in_use = |index| {
         host.start
             .threads
@@ -323,6 +338,8 @@ fn prepare(mode: Reexecution, seed: u64, length: u64) {
         strategy.begin(seed, length);
         world.orders.site_keys = strategy.needs_site_keys();
         world.orders.every_operation = strategy.needs_operations();
+        world.orders.decides_time = strategy.decides_time();
+        world.orders.early_expiry.begin(seed, length);
     }
     for number in 1..world.execution.threads.len() {
         let parent = usize::from(world.execution.threads[number].parent);
@@ -354,10 +371,7 @@ fn run_here(mode: Reexecution) -> End {
     let ended = resume();
     orders::settle();
     if ended == End::Crashed {
-        shared()
-            .control()
-            .last_points
-            .store(world().execution.point, Ordering::Relaxed);
+        measure();
         return ended;
     }
     judge(ended);
@@ -379,6 +393,12 @@ fn run_in_child() -> End {
     }
     if child == 0 {
         HOST.get().is_child = true;
+        ids::claim();
+        native::is_alone();
+        if shared().family().view == Need::Wanted && view::enter().is_err() {
+            shared().family().view = Need::Refused;
+            finish_child(End::Again);
+        }
         // SAFETY: a child does not outlive its parent.
         unsafe {
             arch::syscall(
@@ -391,8 +411,11 @@ fn run_in_child() -> End {
         world().running = true;
         let ended = resume();
         orders::settle();
-        if ended != End::Crashed {
-            judge(ended);
+        match ended {
+            End::Crashed => {
+                measure();
+            }
+            ended => judge(ended),
         }
         finish_child(ended)
     }
@@ -406,8 +429,14 @@ fn run_in_child() -> End {
         )
     };
     control.child.store(0, Ordering::Release);
+    children::end_left();
     let ended = End::decode(shared().family().child_end);
     let died = shared().family().child_end == 0;
+    let failure = control.failure.load(Ordering::Acquire);
+    if failure != 0 {
+        // The child ended because of us, and has said why.
+        arch::exit_group(failure as usize);
+    }
     if died && status & 0x7f == 0 {
         // A native thread has ended the process.
         let ended = End::Exit(status >> 8 & 0xff);
@@ -415,8 +444,12 @@ fn run_in_child() -> End {
         return ended;
     }
     if died {
-        // The child died where even the crash handler could not run.
+        // The child died where even the crash handler could not run, and left no trace.
         let signal = status & 0x7f;
+        control.last_points.store(0, Ordering::Relaxed);
+        control
+            .last_hash
+            .store(u64::from(signal), Ordering::Relaxed);
         crate::oracles::crash::report_death(signal);
         return End::Abandoned;
     }
@@ -459,39 +492,50 @@ pub fn is_child() -> bool {
 /// Lets the oracles look at how an execution ended.
 fn judge(ended: End) {
     let host = HOST.get();
-    let world = world();
     let control = shared().control();
     match ended {
         End::Exit(code) if code == control.success => {
             if control.target == target::TEST {
                 shared().family().passing_value = host.test_return.map(|test| test.value);
             }
-            panic::count_strays();
+            panic::test_passed();
         }
-        End::Passed => panic::count_strays(),
+        End::Passed => panic::test_passed(),
         End::Exit(code) => panic::test_failed(code),
         _ => {}
     }
+    if race::may_have_missed() {
+        shared().note_condition(conditions::RACES_MISSED);
+    }
     let code = if let End::Exit(code) = ended { code } else { 0 };
     control.exit_code.store(code, Ordering::Relaxed);
-    let execution = &world.execution;
-    let executed = (execution.hash, execution.point);
-    let (hash, point) = host
-        .test_return
-        .map_or(executed, |test| (test.hash, test.point));
+    let point = measure();
     let family = shared().family();
     family.longest = family.longest.max(point);
+}
+
+/// Writes down how long an execution was and the hash of its trace; returns its length.
+fn measure() -> u64 {
+    let execution = &world().execution;
+    let executed = (execution.hash, execution.point);
+    let (hash, point) = HOST
+        .get()
+        .test_return
+        .map_or(executed, |test| (test.hash, test.point));
+    let control = shared().control();
     control.last_points.store(point, Ordering::Relaxed);
     control.last_hash.store(hash, Ordering::Relaxed);
     control
         .switches
         .fetch_add(execution.switches, Ordering::Relaxed);
+    point
 }
 
 /// Counts an execution that is over.
 fn account(ended: End) {
     let control = shared().control();
     marks::end(ended);
+    outcomes::count(ended);
     let points = control.last_points.load(Ordering::Relaxed);
     shared().add_points(points);
     let hash = control.plan_hash.load(Ordering::Relaxed);

@@ -113,6 +113,11 @@ impl Source {
     }
 }
 
+/// Whether a process outside may end a wait.
+pub fn waits_for_outside(wait: &Wait) -> bool {
+    wait.operation == Operation::Io && wait.bits != Source::Inside as u32
+}
+
 /// How to find out whether a wait may be over without ending it.
 #[derive(Clone, Copy, Debug)]
 pub enum Probe {

@@ -29,11 +29,13 @@ pub mod donor;
 pub mod end;
 pub mod execution;
 pub mod experience;
+pub mod files;
 pub mod findings;
 pub mod global;
 pub mod heap;
 pub mod hooks;
 pub mod host;
+pub mod ids;
 pub mod interpose;
 pub mod io;
 pub mod locks;
@@ -43,6 +45,7 @@ pub mod native;
 pub mod offsets;
 pub mod oracles;
 pub mod orders;
+pub mod outcomes;
 pub mod own;
 pub mod posix_timers;
 pub mod queues;
@@ -57,6 +60,7 @@ pub mod syscalls;
 pub mod thread;
 pub mod timers;
 pub mod unwind;
+pub mod view;
 pub mod weak;
 pub mod world;
 
@@ -70,8 +74,7 @@ mod standalone {
     /// A panic of the runtime is our bug: say so and end with the code for it.
     #[panic_handler]
     fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
-        crate::own::say(format_args!("raddle runtime: internal error: {info}\n"));
-        crate::arch::exit_group(70)
+        crate::own::fail(70, format_args!("internal error: {info}"))
     }
 
     // The prebuilt `core` and `alloc` refer to a personality function although this library

@@ -56,6 +56,8 @@ const MOST_WORDS: usize = 128;
 static SEEN: AtomicBool = AtomicBool::new(false);
 /// There was one before executions start.
 static EARLY: AtomicBool = AtomicBool::new(false);
+/// This very process has some from before the program came under control.
+static BESIDE: AtomicBool = AtomicBool::new(false);
 /// Real time that is virtual time 0.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 /// Real nanoseconds spent with threads that spin, since anything changed.
@@ -77,7 +79,7 @@ pub fn seen() -> bool {
 /// Whether the calling OS thread is a native one.
 #[inline(always)]
 pub fn is_stranger() -> bool {
-    seen() && !carrier::is_running_thread()
+    (seen() || BESIDE.load(Ordering::Relaxed)) && !carrier::is_running_thread()
 }
 
 /// Whether a `clone` or `clone3` with these arguments starts a thread.
@@ -127,6 +129,16 @@ pub fn discover() -> bool {
     }
     starts(nr::CLONE);
     true
+}
+
+/// The program is about to come under control: threads that constructors have started are not.
+pub fn look_before_control() {
+    BESIDE.store(strangers(), Ordering::Relaxed);
+}
+
+/// This process is a fork of the one that came under control, and has one thread.
+pub fn is_alone() {
+    BESIDE.store(false, Ordering::Relaxed);
 }
 
 /// Executions are about to start: looks whether there is a native thread already.
@@ -185,7 +197,7 @@ pub fn look() -> bool {
         if posted != 0 {
             let count = if posted & BROADCAST != 0 { u32::MAX } else { 1 };
             let condition = posted & !BROADCAST;
-            any |= scheduler::wake_waiters(Operation::FutexWait, condition, count, !0) > 0;
+            any |= scheduler::wake_waiters(Operation::FutexWait, condition, count, !0).count > 0;
         }
     }
     for number in 0..world().execution.threads.len() {

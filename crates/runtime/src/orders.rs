@@ -8,12 +8,13 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use raddle_abi::control::{PLAN_OFFSET, conditions};
+use raddle_abi::control::{PLAN_OFFSET, conditions, target};
 use raddle_abi::plan::{
-    EventAnchor, Granularity, Memory, MethodAnchor, Plan, Reexecution, Rule, Switch, ThreadAnchor,
-    oracles,
+    Choice, EventAnchor, Granularity, Memory, MethodAnchor, Plan, Reexecution, Rule, Switch,
+    ThreadAnchor, Time, oracles,
 };
 use raddle_schedule::Recorded;
+use raddle_schedule::early_expiry::EarlyExpiry;
 use raddle_schedule::rng::mix;
 use raddle_schedule::strategy::{Search, Strategy};
 
@@ -27,8 +28,10 @@ pub struct Orders {
     pub every_operation: bool,
     /// Points after which an execution goes on fairly.
     pub max_points: u64,
-    /// Detect data races.
+    /// Look for data races.
     pub race: bool,
+    /// Report them.
+    pub report_races: bool,
     /// Watch the heap.
     pub heap: bool,
     /// Some oracle looks at every access.
@@ -43,6 +46,14 @@ pub struct Orders {
     pub record: bool,
     /// Atomic loads may read old values (see [`crate::weak`]).
     pub weak: bool,
+    /// Deadlines may pass although a thread can run.
+    pub early_time: bool,
+    /// Only those that have passed already.
+    pub only_passed: bool,
+    /// Whether the strategy decides where, in the execution under way.
+    pub decides_time: bool,
+    /// Decides it where the strategy does not.
+    pub early_expiry: EarlyExpiry,
     /// Plain accesses are for the oracles only.
     pub only_watched: bool,
     /// Leave out accesses to private parts of stacks (see [`crate::oracles::stacks`]).
@@ -55,6 +66,8 @@ pub struct Orders {
     pub methods: Methods,
     /// Break executions off that start a thread.
     pub alone: bool,
+    /// Keep the different outcomes of executions (see [`crate::outcomes`]).
+    pub outcomes: bool,
     /// Where the plan's input is, and its bytes.
     pub input: (usize, usize),
     /// What a plan has to have in common with this one to go on with its search.
@@ -89,6 +102,7 @@ impl Orders {
             every_operation: false,
             max_points: u64::MAX,
             race: false,
+            report_races: false,
             heap: false,
             watch: false,
             volatile_race: false,
@@ -96,12 +110,17 @@ impl Orders {
             plain_points: false,
             record: false,
             weak: false,
+            early_time: false,
+            only_passed: false,
+            decides_time: false,
+            early_expiry: EarlyExpiry::new(),
             only_watched: false,
             private_stacks: false,
             can_break_off: false,
             marks: false,
             methods: Methods::new(),
             alone: false,
+            outcomes: false,
             input: (0, 0),
             course: Course {
                 strategy: String::new(),
@@ -173,7 +192,8 @@ pub fn take(plan: &Plan) {
     orders.course = course;
     orders.strategy = Some(strategy);
     orders.max_points = plan.max_points.max(1);
-    orders.race = plan.oracles & oracles::RACE != 0;
+    orders.race = plan.oracles & (oracles::RACE | oracles::SILENT_RACE) != 0;
+    orders.report_races = plan.oracles & oracles::RACE != 0;
     orders.heap = plan.oracles & oracles::HEAP != 0;
     orders.watch = orders.race || orders.heap;
     orders.volatile_race = plan.oracles & oracles::VOLATILE_RACE != 0;
@@ -195,7 +215,12 @@ pub fn take(plan: &Plan) {
         false => Methods::new(),
     };
     orders.alone = plan.alone != 0;
+    orders.outcomes = plan.outcomes != 0;
     orders.input = (place, plan.input as usize);
+    let is_time = |switch: &Switch| matches!(Choice::of(switch.to), Choice::Time { .. });
+    let time = Time::from_number(plan.time);
+    orders.early_time = time != Time::Idle || switches.iter().any(is_time);
+    orders.only_passed = time == Time::Passed;
     orders.weak = Memory::from_number(plan.memory) == Memory::Weak;
     if let Some(strategy) = &mut orders.strategy {
         strategy.values_may_be_old(orders.weak);
@@ -241,6 +266,8 @@ pub fn decided_mode(asked: Reexecution) -> Reexecution {
     let mode = match (asked, known) {
         (Reexecution::Auto, _) if no_dispatch => Reexecution::Fork,
         (Reexecution::Auto, known) => known,
+        // What std prepares for a program's `main` is used up by its first call.
+        (Reexecution::Loop, _) if control.target == target::MAIN => Reexecution::Snapshot,
         (asked, _) => asked,
     };
     control.reexecution.store(mode as u32, Ordering::Relaxed);

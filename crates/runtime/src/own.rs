@@ -140,6 +140,13 @@ impl fmt::Write for Stderr {
     }
 }
 
+/// Ends the worker with this exit code, which is the runtime's own doing and not the program's.
+pub fn fail(code: u32, text: fmt::Arguments<'_>) -> ! {
+    crate::shared::note_failure(code);
+    say(format_args!("raddle runtime: {text}\n"));
+    arch::exit_group(code as usize)
+}
+
 /// Writes to the real stderr. For what must never happen, and for nothing else.
 pub fn say(text: fmt::Arguments<'_>) {
     let _ = fmt::Write::write_fmt(&mut Stderr, text);

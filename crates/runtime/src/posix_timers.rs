@@ -9,9 +9,10 @@ use crate::arch::errno::EINVAL;
 use crate::arch::signal::SIGALRM;
 use crate::clock;
 use crate::delivery::COUNT;
+use crate::ids;
 use crate::interpose::object::{self, interpose};
 use crate::interpose::{signals, threads};
-use crate::syscalls::{as_errno, error, process_id};
+use crate::syscalls::{as_errno, error};
 use crate::timers::{self, ABSOLUTE, Event, SECOND};
 use crate::world::world;
 
@@ -103,9 +104,7 @@ fn notice_of(event: SignalEvent) -> Option<Notice> {
             value: event.value,
         }),
         TO_THREAD => {
-            let thread = i64::from(event.target as i32) - process_id() as i64;
-            let thread = usize::try_from(thread).ok()?;
-            (thread < world().execution.threads.len()).then_some(())?;
+            let thread = ids::index_of(event.target as u32 as usize)?;
             to(Some(thread))
         }
         _ => None,

@@ -12,7 +12,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use raddle_abi::control::{EVENTS_OFFSET, EVENTS_SIZE, STACKS_OFFSET, STACKS_SIZE};
-use raddle_abi::record::{PICK, RawEvent, flags, without_address};
+use raddle_abi::record::{EXPIRY, NO_THREAD, PICK, RawEvent, flags, without_address};
 use raddle_abi::site::{Operation, SiteId};
 
 struct Recorder {
@@ -83,6 +83,27 @@ pub fn pick(thread: usize, site: SiteId) {
             point: world.execution.point as u32,
         });
     }
+}
+
+/// Records that a deadline passes although a thread can run: whose, or that of a timer, by how many
+/// nanoseconds time advances for that, and how many the wait would have taken.
+pub fn expiry(thread: Option<usize>, advanced: u64, waited: u64) {
+    if !is_on() {
+        return;
+    }
+    let execution = &world().execution;
+    append(RawEvent {
+        operation: EXPIRY,
+        thread: thread.map_or(NO_THREAD, |number| number as u16),
+        site: thread.map_or(0, |number| execution.threads[number].wait.site),
+        address: waited,
+        value: advanced,
+        len: 0,
+        order: 0,
+        flags: 0,
+        stack: 0,
+        point: execution.point as u32,
+    });
 }
 
 /// Appends an event to the shared memory, if it fits, after the value of the access before.

@@ -8,6 +8,7 @@ use crate::carrier;
 use crate::clock;
 use crate::delivery;
 use crate::end::End;
+use crate::execution::{Accesses, Execution};
 use crate::host;
 use crate::io;
 use crate::locks;
@@ -19,9 +20,10 @@ use crate::shared::shared;
 use crate::thread::{State, Wait};
 use crate::weak;
 use crate::world::{live, look_at, world};
-use raddle_abi::plan::{Decision, READS_OLD};
+use raddle_abi::control::conditions;
+use raddle_abi::plan::{Decision, READS_OLD, TIME_ADVANCES, TIME_IS_UP};
 use raddle_abi::site::{Operation, SiteId};
-use raddle_schedule::strategy::{NOBODY, Pending, View, default_pick};
+use raddle_schedule::strategy::{Expiry, NOBODY, Pending, TIME, View, default_pick};
 
 /// Yields without any change after which virtual time jumps.
 const PATIENCE: u32 = 2048;
@@ -41,10 +43,19 @@ pub fn point_behind(operation: Operation, address: usize, site: SiteId) {
     done_nothing_since(steps);
 }
 
+/// A scheduling point before the end of the running thread (`thread` is its number), or of all of
+/// them (0): what they do may come before.
+pub fn point_of_end(operation: Operation, thread: usize, site: SiteId) {
+    let world = world();
+    if world.running && live() {
+        step(operation, true, thread, site, false);
+    }
+}
+
 /// The running thread gives way to others, and does nothing more before its next point.
 pub fn yield_now(site: SiteId) {
     let steps = steps_of_running();
-    point_of_spinning(site);
+    point_of_spinning(Operation::Yield, false, 0, site);
     done_nothing_since(steps);
 }
 
@@ -64,7 +75,7 @@ pub fn done_nothing_since(steps: u32) {
 }
 
 /// A scheduling point before an operation of the running thread, at which others go first.
-pub fn point_of_spinning(site: SiteId) {
+pub fn point_of_spinning(operation: Operation, write: bool, address: usize, site: SiteId) {
     let execution = &mut world().execution;
     execution.yields += 1;
     // Everybody who can run has been spinning for long, so that time passes. Not sooner: a
@@ -74,7 +85,7 @@ pub fn point_of_spinning(site: SiteId) {
         execution.yields = 0;
         clock::jump(execution);
     }
-    step(Operation::Yield, false, 0, site, true);
+    step(operation, write, address, site, true);
     weak::refresh();
 }
 
@@ -122,7 +133,9 @@ fn step(operation: Operation, write: bool, address: usize, site: SiteId, yielded
         return;
     }
     let is_alone = execution.enabled.len() == 1 && !world.orders.site_keys;
-    if is_alone || just_picked && !yielded && !world.orders.every_operation {
+    if is_alone && !(world.orders.early_time && clock::is_awaited(execution))
+        || just_picked && !yielded && !world.orders.every_operation
+    {
         count_point();
         world.execution.steps[current] += 1;
         record::pick(current, site);
@@ -150,6 +163,7 @@ fn count_point() {
     let world = world();
     let execution = &mut world.execution;
     execution.point += 1;
+    execution.accesses = Accesses::NONE;
     shared().heartbeat(execution.point);
     if execution.point >= execution.check_at {
         livelock::check();
@@ -167,40 +181,19 @@ fn pick_and_switch(yielded: bool) {
     let world = world();
     let execution = &mut world.execution;
     let current = execution.current;
-    let view = View {
-        current,
-        current_enabled: execution.threads[current].state == State::Ready,
-        enabled: &execution.enabled,
-        arrivals: Some(&execution.arrivals),
-        pending: &execution.pending,
-        steps: &execution.steps,
-        point: execution.point - 1,
-        yielded,
+    let (next, default) = match world.orders.early_time && clock::is_awaited(execution) {
+        true => pick_or_pass_time(yielded),
+        false => pick(yielded, None),
     };
-    let default = default_pick(&view);
-    let next = if execution.fair {
-        view.enabled_after(current)
-    } else {
-        match &mut world.orders.strategy {
-            Some(strategy) => strategy.pick(&view),
-            None => default,
-        }
-    };
-    let next = if next == NOBODY {
-        if world.orders.can_break_off {
-            host::end(End::Known);
-        }
-        default
-    } else {
-        next
-    };
+    let execution = &mut world.execution;
     // Where a thread simply goes on there is one test that a random walk makes hard to foresee.
     if next == current && default == current {
         execution.steps[current] += 1;
         return record::pick(current, execution.pending[current].site);
     }
-    if next != default {
-        if view.preempts(next) {
+    // Turns of the fair mode are no decisions, and a replay takes them by itself.
+    if next != default && !execution.fair {
+        if view(execution, yielded, None).preempts(next) {
             shared().note_preemption();
         }
         shared().note_decision(Decision {
@@ -216,19 +209,102 @@ fn pick_and_switch(yielded: bool) {
     switch_to(next);
 }
 
-fn pick_serially() {
-    let execution = &mut world().execution;
-    let view = View {
-        current: execution.current,
-        current_enabled: execution.threads[execution.current].state == State::Ready,
+/// What the strategy sees.
+#[inline(always)]
+fn view(execution: &Execution, yielded: bool, expiry: Option<Expiry>) -> View<'_> {
+    let current = execution.current;
+    View {
+        current,
+        current_enabled: execution.threads[current].state == State::Ready,
         enabled: &execution.enabled,
         arrivals: Some(&execution.arrivals),
         pending: &execution.pending,
         steps: &execution.steps,
-        point: 0,
-        yielded: true,
+        point: execution.point.saturating_sub(1),
+        yielded,
+        expiry,
+    }
+}
+
+/// The thread that the strategy picks, or [`TIME`], and the default.
+#[inline(always)]
+fn pick(yielded: bool, expiry: Option<Expiry>) -> (usize, usize) {
+    let world = world();
+    let execution = &world.execution;
+    let view = view(execution, yielded, expiry);
+    let default = default_pick(&view);
+    let next = if execution.fair {
+        view.enabled_after(view.current)
+    } else {
+        match &mut world.orders.strategy {
+            Some(strategy) => strategy.pick(&view),
+            None => default,
+        }
     };
-    let next = default_pick(&view);
+    if next != NOBODY {
+        return (next, default);
+    }
+    if world.orders.can_break_off {
+        host::end(End::Known);
+    }
+    (default, default)
+}
+
+/// As [`pick`], where deadlines may pass first.
+#[cold]
+#[inline(never)]
+fn pick_or_pass_time(yielded: bool) -> (usize, usize) {
+    loop {
+        let world = world();
+        let execution = &world.execution;
+        let orders = &world.orders;
+        let is_possible =
+            |expiry: &Expiry| !(execution.fair || orders.only_passed && expiry.is_early);
+        let expiry = clock::expiry(execution, orders.decides_time).filter(is_possible);
+        if world.orders.decides_time {
+            match (pick(yielded, expiry), expiry) {
+                ((TIME, _), Some(expiry)) => pass_time(&expiry),
+                (picked, _) => return picked,
+            }
+            continue;
+        }
+        let point = execution.point - 1;
+        match expiry {
+            Some(expiry) if world.orders.early_expiry.choose(&expiry, point) => pass_time(&expiry),
+            _ => return pick(yielded, None),
+        }
+    }
+}
+
+/// A deadline passes although a thread can run.
+fn pass_time(expiry: &Expiry) {
+    let execution = &mut world().execution;
+    let current = execution.current;
+    execution.expired_early |= expiry.is_early;
+    let to = match expiry.is_early {
+        true => TIME_ADVANCES,
+        false => TIME_IS_UP,
+    };
+    execution.hash = mix(execution.hash, 1 << 63 | u64::from(to));
+    shared().note_decision(Decision {
+        from: current as u16,
+        to,
+        step: execution.steps[current],
+        site: execution.pending[current].site,
+        point: (execution.point - 1) as u32,
+    });
+    let before = execution.now;
+    let since = expiry
+        .thread
+        .map_or(before, |number| execution.threads[number].wait.begun);
+    // First, because a signal of a timer may end the program.
+    let now = before.max(clock::next_deadline(execution));
+    record::expiry(expiry.thread, now - before, now.saturating_sub(since));
+    clock::jump(execution);
+}
+
+fn pick_serially() {
+    let next = default_pick(&view(&world().execution, true, None));
     switch_to(next);
 }
 
@@ -265,8 +341,13 @@ pub fn block_unrecorded(wait: Wait) -> bool {
     thread.timed_out = false;
     thread.wait = Wait {
         since: execution.point,
+        begun: execution.now,
         ..wait
     };
+    if wait.deadline != u64::MAX {
+        execution.timed.push(current as u16);
+        shared().note_condition(conditions::DEADLINE);
+    }
     execution.enqueue(current, wait.object);
     if wait.operation != Operation::Io {
         // Who waits for input or output again has looked for it in vain.
@@ -276,7 +357,10 @@ pub fn block_unrecorded(wait: Wait) -> bool {
     execution.pending[current] = Pending {
         operation: wait.operation,
         write: true,
-        address: wait.object,
+        address: match wait.then_takes {
+            0 => wait.object,
+            other => other,
+        },
         site: wait.site,
         site_key: site_key(wait.site),
     };
@@ -286,7 +370,13 @@ pub fn block_unrecorded(wait: Wait) -> bool {
         done_nothing_since(steps);
     }
     weak::refresh();
-    let thread = &mut world().execution.threads[current];
+    let execution = &mut world().execution;
+    if wait.deadline != u64::MAX {
+        execution
+            .timed
+            .retain(|&number| usize::from(number) != current);
+    }
+    let thread = &mut execution.threads[current];
     thread.wait = Wait::NONE;
     thread.timed_out
 }
@@ -329,11 +419,20 @@ pub fn wake(number: usize) {
     execution.enable(number);
 }
 
+/// Threads that a wake-up made able to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Woken {
+    /// How many.
+    pub count: u32,
+    /// The one that had waited longest.
+    pub first: Option<usize>,
+}
+
 /// Wakes up to `count` threads that wait on `object` with one of `bits`, first come, first
-/// served. Returns how many.
-pub fn wake_waiters(operation: Operation, object: usize, count: u32, bits: u32) -> u32 {
-    let mut woken = 0;
-    while woken < count {
+/// served.
+pub fn wake_waiters(operation: Operation, object: usize, count: u32, bits: u32) -> Woken {
+    let mut woken = Woken::default();
+    while woken.count < count {
         let execution = &mut world().execution;
         let first = execution.queue(object).find(|number| {
             let wait = &execution.threads[*number].wait;
@@ -342,7 +441,8 @@ pub fn wake_waiters(operation: Operation, object: usize, count: u32, bits: u32) 
         let Some(number) = first else { break };
         wake(number);
         world().execution.threads[number].woken_by = object;
-        woken += 1;
+        woken.first.get_or_insert(number);
+        woken.count += 1;
     }
     woken
 }

@@ -4,6 +4,7 @@ use crate::arch::{self, nr};
 use crate::global::Global;
 use crate::oracles::stacks;
 use crate::own;
+use crate::view::Need;
 use core::sync::atomic::Ordering;
 use raddle_abi::ABI_VERSION;
 use raddle_abi::control::{self, Control};
@@ -13,6 +14,8 @@ use raddle_abi::plan::Decision;
 pub struct Family {
     /// An execution did something to the kernel's state that a snapshot cannot undo.
     pub needs_fork: bool,
+    /// Whether executions need a private view of the file system.
+    pub view: Need,
     /// How the forked execution ended, as `host` encodes it.
     pub child_end: u64,
     /// Longest execution so far, in points.
@@ -53,6 +56,11 @@ pub fn shared() -> &'static mut Shared {
     SHARED.get()
 }
 
+/// Whether there is a tool.
+pub fn is_attached() -> bool {
+    !SHARED.get().control.is_null()
+}
+
 /// Maps the tool's memory. False if it is not what this runtime can work with.
 pub fn attach(descriptor: usize) -> bool {
     let address = own::map(control::CONTROL_SIZE);
@@ -86,7 +94,20 @@ pub fn attach(descriptor: usize) -> bool {
     true
 }
 
+/// Tells the tool that the runtime ends the worker by itself, if there is a tool to be told.
+pub fn note_failure(code: u32) {
+    let shared = SHARED.get();
+    if !shared.control.is_null() {
+        shared.control().failure.store(code, Ordering::Release);
+    }
+}
+
 impl Shared {
+    /// Whether there is such memory: not in unit tests.
+    pub fn is_attached(&self) -> bool {
+        !self.control.is_null()
+    }
+
     /// The header of the tool's memory.
     #[inline(always)]
     pub fn control(&self) -> &'static Control {

@@ -1,6 +1,7 @@
 //! Call stacks by frame pointers, which all instrumented code keeps.
 
 use crate::arch;
+use crate::unwind;
 use crate::world::world;
 
 /// Most frames that are taken.
@@ -24,7 +25,7 @@ impl Frames {
         &self.addresses[..self.count]
     }
 
-    /// Puts an address in front of the walk (an interrupted instruction).
+    /// Adds an address, if there is room and it lies inside the executable.
     pub fn push(&mut self, address: u64) {
         if self.count < MAX_FRAMES && address != 0 && address < 1 << 32 {
             self.addresses[self.count] = address;
@@ -150,6 +151,17 @@ pub fn of_running() -> Frames {
     frames
 }
 
+/// The stack of the running thread, where a library may stand between the program and the runtime.
+#[inline(never)]
+pub fn of_running_in_library() -> Frames {
+    let mut frames = Frames::EMPTY;
+    unwind::callers(|address| frames.push(address));
+    match frames.count {
+        0 => of_running(),
+        _ => frames,
+    }
+}
+
 /// The stack of a thread that does not run.
 pub fn of_thread(number: usize) -> Frames {
     let execution = &world().execution;
@@ -168,13 +180,34 @@ pub fn of_thread(number: usize) -> Frames {
     frames
 }
 
-/// The stack of code that a signal interrupted.
+/// Below this, no code is ever mapped.
+const FIRST_CODE: usize = 1 << 16;
+
+/// The stack of code that a signal interrupted. The interrupted instruction is given as if it were
+/// a call, by the address behind its first byte.
 pub fn of_interrupted(context: &arch::Interrupted) -> Frames {
     let mut frames = Frames::EMPTY;
-    frames.push(context.instruction() as u64);
     let execution = &world().execution;
-    if let Some(thread) = execution.threads.get(execution.current) {
-        frames.walk(context.frame_pointer(), thread.stack);
+    let Some(thread) = execution.threads.get(execution.current) else {
+        return frames;
+    };
+    let instruction = context.instruction();
+    if instruction >= FIRST_CODE {
+        frames.push(instruction as u64 + 1);
     }
+    if frames.count == 0 {
+        // A library, which keeps no frame pointers, or nothing at all.
+        unwind::callers(|address| frames.push(address));
+        if frames.count > 0 {
+            return frames;
+        }
+        let top = context.stack_pointer();
+        if top & 7 == 0 && top >= thread.stack.0 && top + 8 <= thread.stack.1 {
+            // A call of what is no code has pushed where it came from, and nothing else.
+            // SAFETY: a word inside the thread's stack.
+            frames.push(unsafe { *(top as *const u64) });
+        }
+    }
+    frames.walk(context.frame_pointer(), thread.stack);
     frames
 }

@@ -10,8 +10,10 @@ use crate::arch::errno::EFAULT;
 use crate::arch::{self, Interrupted, KernelSigaction, nr, signal};
 use crate::children;
 use crate::descriptors;
+use crate::files;
 use crate::global::Global;
 use crate::host::{self, End};
+use crate::ids;
 use crate::interpose::{futex, output, random, signals, time};
 use crate::io::{self, Probe, Source};
 use crate::native;
@@ -150,6 +152,8 @@ fn starts_process(number: usize) {
     shared().note_condition(conditions::FORKED);
     descriptors::note_child();
     changes_kernel(number);
+    // It may change files.
+    files::want_view();
 }
 
 /// Notes that an execution changed something that a snapshot does not hold.
@@ -169,7 +173,7 @@ pub fn changes_kernel(number: usize) {
 
 /// Does a system call for the program.
 pub fn call(number: usize, arguments: [usize; 6]) -> isize {
-    let [a, b, c, d, e, _] = arguments;
+    let [a, b, c, d, ..] = arguments;
     record::look_before_call();
     if number != nr::FUTEX {
         // The kernel may tell what others have done.
@@ -189,8 +193,9 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
         nr::GETTIMEOFDAY => time::read_day_into(a),
         nr::TIME => time::seconds_into(a),
         nr::GETRANDOM => random::fill(a, b),
-        nr::GETTID => thread_id(),
-        nr::GETPID => process_id(),
+        nr::GETTID => ids::thread() as isize,
+        nr::GETPID | nr::GETPGRP => ids::PROCESS as isize,
+        nr::GETPPID => ids::PARENT as isize,
         nr::WRITE if output::is_captured(a) => output::capture(b, c),
         nr::WRITEV if output::is_captured(a) => output::capture_vector(b, c),
         nr::EXIT | nr::EXIT_GROUP => crate::interpose::process::ends(a as i32),
@@ -218,7 +223,25 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
             starts_process(number);
             children::start(number, arguments)
         }
-        _ if !world().running => perform(number, arguments),
+        _ => {
+            let mut path = ids::Path::default();
+            let known = ids::translate(number, arguments, &mut path);
+            let result = if world().running {
+                files::before(number, known);
+                files::after(number, known, kernel_call(number, known))
+            } else {
+                files::note_early(number, known);
+                perform(number, known)
+            };
+            ids::result(number, arguments, result)
+        }
+    }
+}
+
+/// Does a system call of an execution that the kernel has to do.
+fn kernel_call(number: usize, arguments: [usize; 6]) -> isize {
+    let [a, b, c, d, e, _] = arguments;
+    match number {
         nr::MMAP => map(arguments),
         nr::MUNMAP => unmap(a, b),
         nr::MPROTECT | nr::MADVISE => {
@@ -331,7 +354,8 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
 fn is_harmless(number: usize) -> bool {
     matches!(
         number,
-        nr::GETPPID
+        nr::GETPGID
+            | nr::GETSID
             | nr::GETUID
             | nr::GETEUID
             | nr::GETGID
@@ -348,6 +372,7 @@ fn is_harmless(number: usize) -> bool {
             | nr::NEWFSTATAT
             | nr::STATX
             | nr::READLINK
+            | nr::READLINKAT
             | nr::GETDENTS64
             | nr::CLOCK_GETRES
             | nr::GETCPU
@@ -379,18 +404,14 @@ fn polls_outside(polls: usize, count: usize) -> bool {
         .any(|[descriptor, _]| *descriptor >= 0 && descriptors::is_outside(*descriptor as usize))
 }
 
-/// Number of the process, as it was when it was first asked for.
-pub fn process_id() -> isize {
+/// The number by which libc's objects know the running thread: where the program was not yet
+/// under control, libc has written the kernel's number into them.
+pub fn owner_id() -> isize {
     let kernel = KERNEL.get();
     if kernel.process == 0 {
         kernel.process = perform(nr::GETPID, [0; 6]);
     }
-    kernel.process
-}
-
-/// The number that the running thread has for the kernel: the first one's is the process's.
-pub fn thread_id() -> isize {
-    process_id() + world().execution.current as isize
+    kernel.process + world().execution.current as isize
 }
 
 fn map(arguments: [usize; 6]) -> isize {

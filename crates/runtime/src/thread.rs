@@ -31,10 +31,14 @@ pub struct Wait {
     pub place: Place,
     /// Scheduling point since which it waits.
     pub since: u64,
+    /// Virtual time since which it waits.
+    pub begun: u64,
     /// Where it waits.
     pub site: SiteId,
     /// Whether the thread does nothing when the wait is over before its next point.
     pub ends_quietly: bool,
+    /// The object that it takes as soon as the wait is over, if that is another one; else 0.
+    pub then_takes: usize,
     /// What the word at `object` held when the wait began: another value ends the wait, where
     /// native threads may have written it.
     pub expects: Option<u32>,
@@ -49,8 +53,10 @@ impl Wait {
         deadline: u64::MAX,
         place: Place::NONE,
         since: 0,
+        begun: 0,
         site: 0,
         ends_quietly: false,
+        then_takes: 0,
         expects: None,
     };
 }
@@ -150,6 +156,8 @@ pub struct Thread {
     pub stack: (usize, usize),
     /// The part of it that needs no look: start and length.
     pub private: (usize, usize),
+    /// Lowest address in it that was passed to a thread: others may look from there upwards.
+    pub passed: usize,
     /// Whether it can run.
     pub state: State,
     /// What it waits for, if blocked.
@@ -233,6 +241,7 @@ impl Thread {
             fs: 0,
             stack: (0, 0),
             private: (0, 0),
+            passed: usize::MAX,
             state: State::Ready,
             wait: Wait::NONE,
             timed_out: false,
@@ -270,6 +279,13 @@ impl Thread {
             parent: 0,
             panics: 0,
         }
+    }
+
+    /// Whether an address lies in the part of its stack that it has not passed to another thread.
+    #[inline(always)]
+    pub fn owns(&self, address: usize) -> bool {
+        let (low, high) = self.stack;
+        address >= low && address < high.min(self.passed)
     }
 
     /// The seat of the OS thread that its storage belongs to.

@@ -14,8 +14,10 @@ use crate::delivery;
 use crate::descriptors;
 use crate::io;
 use crate::posix_timers;
+use crate::shared::shared;
 use crate::syscalls::{changes_kernel, error, perform};
 use crate::world::world;
+use raddle_abi::control::conditions;
 
 /// Nanoseconds of a second.
 pub const SECOND: u64 = 1_000_000_000;
@@ -82,6 +84,7 @@ pub fn set(event: Event, deadline: u64, interval: u64) -> (u64, u64) {
     let timers = &mut world().execution.timers;
     timers.retain(|timer| timer.event != event);
     if deadline != 0 {
+        shared().note_condition(conditions::DEADLINE);
         timers.push(Timer {
             event,
             deadline,
@@ -98,6 +101,15 @@ pub fn next() -> Option<u64> {
         .filter(|timer| !matches!(timer.event, Event::Nothing(_)))
         .map(|timer| timer.deadline)
         .min()
+}
+
+/// Whether a timer of this deadline ends the program.
+pub fn next_ends_program(deadline: u64) -> bool {
+    let mut timers = world().execution.timers.iter();
+    timers.any(|timer| match timer.event {
+        Event::Interval(signal) => timer.deadline == deadline && delivery::ends_program(signal),
+        _ => false,
+    })
 }
 
 /// Lets the timers go off whose time has come.

@@ -1,4 +1,5 @@
-//! Leaving a thread's frames before they return: `pthread_exit` and cancellation.
+//! Leaving a thread's frames before they return: `pthread_exit` and cancellation. Looking through
+//! those of libraries after a crash.
 //!
 //! The frames are unwound by libgcc's forced unwinding, which runs C++ destructors. Handlers
 //! of `pthread_cleanup_push` in C are not part of frames: they are jumped to when the frame
@@ -6,12 +7,12 @@
 
 use crate::arch;
 use crate::global::Global;
-use crate::interpose::{once, real, threads};
+use crate::interpose::{once, real, signals, threads};
 use crate::world::world;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const END_OF_STACK: i32 = 16;
 const CLEANUP_PHASE: i32 = 2;
@@ -25,8 +26,12 @@ type Exception = [usize; 8];
 
 type Stop = extern "C" fn(i32, i32, u64, *mut Exception, *mut c_void, *mut c_void) -> i32;
 
+type Each = extern "C" fn(*mut c_void, *mut c_void) -> i32;
+
 static FORCED_UNWIND: AtomicUsize = AtomicUsize::new(0);
 static GET_CFA: AtomicUsize = AtomicUsize::new(0);
+static BACKTRACE: AtomicUsize = AtomicUsize::new(0);
+static GET_IP: AtomicUsize = AtomicUsize::new(0);
 
 /// One exception object per thread number; they stand outside of the stacks that are unwound.
 static EXCEPTIONS: Global<Vec<&'static mut Exception>> = Global::new(Vec::new());
@@ -38,6 +43,47 @@ pub fn set_up() {
     }
     FORCED_UNWIND.store(real::find(c"_Unwind_ForcedUnwind"), Ordering::Relaxed);
     GET_CFA.store(real::find(c"_Unwind_GetCFA"), Ordering::Relaxed);
+    BACKTRACE.store(real::find(c"_Unwind_Backtrace"), Ordering::Relaxed);
+    GET_IP.store(real::find(c"_Unwind_GetIP"), Ordering::Relaxed);
+}
+
+/// Whether the unwinder walks a stack that a fault has interrupted.
+static WALKS: AtomicBool = AtomicBool::new(false);
+
+/// Whether the unwinder itself may have met a fault.
+pub fn walks() -> bool {
+    WALKS.load(Ordering::Relaxed)
+}
+
+/// Gives return addresses of the running thread to `visit`, innermost first, from a handler of a fatal
+/// signal on. Unlike the walk by frame pointers, it gets through libraries.
+///
+/// Nothing is found after a fault of the unwinder itself, which the handler is called for again.
+pub fn callers<F: FnMut(u64)>(mut visit: F) {
+    let (backtrace, get_ip) = (
+        BACKTRACE.load(Ordering::Relaxed),
+        GET_IP.load(Ordering::Relaxed),
+    );
+    if backtrace == 0 || get_ip == 0 || WALKS.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    extern "C" fn each<F: FnMut(u64)>(context: *mut c_void, visit: *mut c_void) -> i32 {
+        // SAFETY: libgcc's function with the context that it passed, and the closure of the caller,
+        // which lives as long as the walk.
+        unsafe {
+            let get_ip: extern "C" fn(*mut c_void) -> usize =
+                core::mem::transmute(GET_IP.load(Ordering::Relaxed));
+            (*visit.cast::<F>())(get_ip(context) as u64);
+        }
+        GO_ON
+    }
+    signals::unblock_fatal();
+    // SAFETY: libgcc's function.
+    unsafe {
+        let backtrace: extern "C" fn(Each, *mut c_void) -> i32 = core::mem::transmute(backtrace);
+        backtrace(each::<F>, (&raw mut visit).cast());
+    }
+    WALKS.store(false, Ordering::Relaxed);
 }
 
 /// Ends the running thread with this result, from wherever it is.

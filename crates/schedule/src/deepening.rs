@@ -44,6 +44,10 @@ impl Strategy for Deepening {
         self.search.read(load)
     }
 
+    fn decides_time(&self) -> bool {
+        self.search.decides_time()
+    }
+
     fn set_aside(&mut self) {
         self.search.set_aside();
     }

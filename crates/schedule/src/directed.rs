@@ -268,7 +268,10 @@ impl Directed {
         free.extend(threads.filter(|&thread| !self.is_held(usize::from(thread), view)));
         self.free = free;
         if self.free.len() == view.enabled.len() {
-            return self.base.pick(view);
+            return self.base.pick(&View {
+                expiry: None,
+                ..*view
+            });
         }
         if self.is_thrashing(view) {
             let held = view.enabled.iter().map(|&thread| usize::from(thread));
@@ -312,6 +315,11 @@ impl Strategy for Directed {
 
     fn read(&mut self, load: &Load) -> Option<usize> {
         self.base.read(load)
+    }
+
+    fn decides_time(&self) -> bool {
+        // The plan says nothing about time.
+        true
     }
 
     fn end(&mut self) {

@@ -308,6 +308,7 @@ fn a_held_thread_wakes_others_up_before_it_waits() {
                 steps: &[0, 0],
                 point: 0,
                 yielded: false,
+                expiry: None,
             })
         };
         let other = standing(Operation::Read, 7);

@@ -11,12 +11,14 @@
 //! counts as known only if it was reached with as many preemptions to spare.
 //!
 //! Limits:
-//! 1. A thread that yields waits until somebody has written something, or nobody else can run:
-//!    spin loops are not unrolled.
+//! 1. A thread that has yielded twice without anything being written waits until something is,
+//!    or nobody else can run: loops that wait are unrolled so far and no further.
 //! 2. Operations conflict if they touch the same 16 bytes and one of them writes. A longer
 //!    access counts with its first byte. What cannot be seen by address (sleeping, input and
 //!    output, starting threads) conflicts with everything of its kind.
 //! 3. States are known by 58 bits of hash.
+//! 4. Time advances to the earliest deadline only, so that deadlines keep their order. What a thread
+//!    has read from the clock is not part of a state.
 //!
 //! The search goes on over the executions of a plan. It does not depend on the seed. An
 //! execution may run in a forked child, so what it adds is written down in a [`Log`] that the
@@ -26,7 +28,8 @@ use crate::experience::{Experience, Learnt};
 use crate::known::Known;
 use crate::log::Log;
 use crate::partial_order::PartialOrder;
-use crate::strategy::{Load, NOBODY, Search, Strategy, View, default_pick};
+use crate::rng::mix;
+use crate::strategy::{Expiry, Load, NOBODY, Search, Strategy, TIME, View, default_pick};
 use alloc::vec::Vec;
 
 /// Largest bound that makes sense: a state is stored with the preemptions to spare.
@@ -67,15 +70,39 @@ struct Course {
     is_known: bool,
     /// Because all that follows was searched before, or will be.
     is_searched: bool,
-    /// Who has yielded since somebody wrote.
-    idle: Vec<bool>,
+    /// How often each thread has yielded since something was written.
+    yields: Vec<u8>,
 }
 
 impl Course {
+    /// Whether a thread has looked for a change often enough, and waits for one.
     fn is_idle(&self, thread: usize) -> bool {
-        self.idle.get(thread) == Some(&true)
+        self.yields
+            .get(thread)
+            .is_some_and(|yields| *yields >= UNROLLED)
+    }
+
+    fn count_yield(&mut self, thread: usize) {
+        if self.yields.len() <= thread {
+            self.yields.resize(thread + 1, 0);
+        }
+        let yields = &mut self.yields[thread];
+        *yields = yields.saturating_add(1).min(UNROLLED);
+    }
+
+    /// Tells states apart that differ in who waits for a change, which depends on more than the order of
+    /// conflicts.
+    fn waits(&self) -> u64 {
+        let yields = self.yields.iter().enumerate();
+        let yields = yields.filter(|(_, yields)| **yields > 0);
+        yields.fold(0, |hash, (thread, yields)| {
+            mix(hash ^ (thread as u64) << 8 ^ u64::from(*yields))
+        })
     }
 }
+
+/// How often a thread may yield without anything being written before it waits for a change.
+pub const UNROLLED: u8 = 2;
 
 /// Words of the log. What they carry stands in the bits above [`TAG_BITS`].
 mod word {
@@ -101,6 +128,24 @@ mod reason {
 const LOOKS: usize = 4;
 /// In place of the thread that ran last.
 const ANYBODY: u16 = u16::MAX;
+/// In place of a thread: time advances.
+const TIME_CHOICE: u16 = TIME as u16;
+
+/// What a choice in the path means as a pick.
+fn of_choice(choice: u16) -> usize {
+    match choice {
+        TIME_CHOICE => TIME,
+        thread => usize::from(thread),
+    }
+}
+
+/// A state in which so much time is left to deadlines.
+fn with_times(state: u64, expiry: Option<&Expiry>) -> u64 {
+    match expiry {
+        None => state,
+        Some(expiry) => mix(state ^ expiry.times),
+    }
+}
 
 impl Exhaustive {
     /// All executions with at most `bound` preemptions.
@@ -155,7 +200,7 @@ impl Exhaustive {
         let mut enabled = view.enabled.iter();
         // Most of the time nobody has yielded.
         let all_idle =
-            !course.idle.is_empty() && enabled.all(|&thread| course.is_idle(usize::from(thread)));
+            !course.yields.is_empty() && enabled.all(|&thread| course.is_idle(usize::from(thread)));
         all_idle.then(|| view.enabled_after(view.current))
     }
 
@@ -182,7 +227,7 @@ impl Exhaustive {
         let is_single = is_forced
             || view.enabled.len() == 1
             || goes_on && self.course.preemptions == self.bound && first == view.current;
-        if is_single && !self.course.pick.is_multiple_of(LOOKS) {
+        if is_single && view.expiry.is_none() && !self.course.pick.is_multiple_of(LOOKS) {
             if !is_forced && view.enabled.len() > 1 {
                 self.keep_within_bound();
             }
@@ -190,7 +235,7 @@ impl Exhaustive {
             return first;
         }
         // The state behind the first is looked up last: its memory takes long to come.
-        let behind_first = self.course.order.after(first, &view.pending[first]);
+        let behind_first = self.behind(view, first);
         self.known.expect(behind_first);
         let (mut options, mut is_bounded) = (core::mem::take(&mut self.options), false);
         options.clear();
@@ -208,7 +253,7 @@ impl Exhaustive {
             }
             let state = match thread == first {
                 true => behind_first,
-                false => self.course.order.after(thread, &view.pending[thread]),
+                false => self.behind(view, thread),
             };
             if self.is_new(state, thread as u16, (self.bound - spent) as u8) {
                 options.push(thread as u16);
@@ -217,7 +262,18 @@ impl Exhaustive {
         if options.last() == Some(&(first as u16)) {
             options.rotate_right(1);
         }
-        let chosen = options.first().map(|&thread| usize::from(thread));
+        if let Some(expiry) = &view.expiry {
+            let state = self.behind_expiry(expiry);
+            let spare = self.bound - self.course.preemptions;
+            let last = match goes_on {
+                true => view.current as u16,
+                false => TIME_CHOICE,
+            };
+            if self.is_new(state, last, spare as u8) {
+                options.push(TIME_CHOICE);
+            }
+        }
+        let chosen = options.first().map(|&choice| of_choice(choice));
         for &thread in options.iter().skip(1) {
             self.note(word::OPEN, u64::from(thread));
         }
@@ -231,6 +287,24 @@ impl Exhaustive {
         };
         self.note(word::CHOSEN, chosen as u64);
         chosen
+    }
+
+    /// The state behind what `thread` stands before.
+    fn behind(&self, view: &View<'_>, thread: usize) -> u64 {
+        let pending = &view.pending[thread];
+        let state = self.course.order.after(thread, pending);
+        let state = match self.course.yields.is_empty() || PartialOrder::is_write(pending) {
+            true => state,
+            false => state ^ self.course.waits(),
+        };
+        with_times(state, view.expiry.as_ref())
+    }
+
+    /// The state behind a deadline that passes.
+    fn behind_expiry(&self, expiry: &Expiry) -> u64 {
+        let pending = PartialOrder::expiry(expiry);
+        let state = self.course.order.after(PartialOrder::TIME, &pending);
+        with_times(state, Some(expiry))
     }
 
     /// The bound keeps something from being searched.
@@ -262,9 +336,9 @@ impl Exhaustive {
     }
 
     fn repeat(&mut self, view: &View<'_>) -> usize {
-        let thread = usize::from(self.path[self.course.pick]);
-        if view.is_enabled(thread) {
-            return thread;
+        let choice = of_choice(self.path[self.course.pick]);
+        if view.is_enabled(choice) || choice == TIME && view.expiry.is_some() {
+            return choice;
         }
         // The program does not do the same again.
         self.note(word::PARTIAL, reason::LEFT_OUT);
@@ -320,10 +394,23 @@ impl Exhaustive {
         }
         for thread in view.enabled.iter().map(|&thread| usize::from(thread)) {
             if thread != running {
-                let state = self.course.order.after(thread, &view.pending[thread]);
-                self.known.expect(state);
+                self.known.expect(self.behind(view, thread));
             }
         }
+    }
+
+    /// The deadline of the view passes.
+    fn pass_time(&mut self, view: &View<'_>) {
+        let course = &mut self.course;
+        course.pick += 1;
+        if let Some(expiry) = &view.expiry
+            && course.pick > course.order.len()
+            && !course.is_known
+        {
+            let pending = PartialOrder::expiry(expiry);
+            course.order.step(PartialOrder::TIME, &pending);
+        }
+        course.yields.clear();
     }
 
     fn go_on(&mut self, view: &View<'_>, thread: usize) {
@@ -336,7 +423,7 @@ impl Exhaustive {
             course.order.step(thread, pending);
         }
         if PartialOrder::is_write(pending) {
-            course.idle.clear();
+            course.yields.clear();
         }
     }
 }
@@ -346,7 +433,7 @@ impl Strategy for Exhaustive {
         // What an execution wrote that was broken off, to be run again, is what to repeat.
         self.absorb();
         self.course.order.back_to(self.path.len());
-        self.course.idle.clear();
+        self.course.yields.clear();
         (self.course.pick, self.course.preemptions) = (0, 0);
         (self.course.is_known, self.course.is_searched) = (self.is_finished, false);
     }
@@ -355,11 +442,7 @@ impl Strategy for Exhaustive {
 
     fn pick(&mut self, view: &View<'_>) -> usize {
         if view.yielded {
-            let idle = &mut self.course.idle;
-            if idle.len() <= view.current {
-                idle.resize(view.current + 1, false);
-            }
-            idle[view.current] = true;
+            self.course.count_yield(view.current);
         }
         let picked = if self.course.is_searched {
             NOBODY
@@ -373,6 +456,10 @@ impl Strategy for Exhaustive {
         if picked == NOBODY {
             return NOBODY;
         }
+        if picked == TIME {
+            self.pass_time(view);
+            return TIME;
+        }
         self.go_on(view, picked);
         if !self.course.is_known && self.course.pick >= self.path.len() {
             self.expect(view, picked);
@@ -383,6 +470,10 @@ impl Strategy for Exhaustive {
     fn read(&mut self, _load: &Load) -> Option<usize> {
         // What threads do has to depend on their order alone.
         Some(0)
+    }
+
+    fn decides_time(&self) -> bool {
+        true
     }
 
     fn set_aside(&mut self) {

@@ -16,7 +16,8 @@ mod constraints;
 mod coverage;
 mod deepening;
 mod directed;
-mod exhaustive;
+pub mod early_expiry;
+pub mod exhaustive;
 pub mod experience;
 mod known;
 mod last_writes;
@@ -25,7 +26,7 @@ pub mod log;
 #[cfg(feature = "std")]
 pub mod minimise;
 pub mod old_values;
-mod partial_order;
+pub mod partial_order;
 mod passes;
 mod pct;
 mod portfolio;
@@ -46,6 +47,7 @@ pub mod strategy;
 mod surw;
 mod thread_names;
 mod turns;
+mod unit_order;
 #[cfg(feature = "std")]
 mod words;
 

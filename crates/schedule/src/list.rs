@@ -13,6 +13,7 @@ use crate::serial::Serial;
 use crate::strategy::Strategy;
 use crate::surw::Surw;
 use crate::turns::Turns;
+use crate::unit_order::UnitOrder;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -123,6 +124,15 @@ pub static ALL: &[Entry] = &[
         new: New::Over(|base, given| {
             let directed = Directed::new(base, given.threads, given.events, given.rules);
             Box::new(directed)
+        }),
+    },
+    Entry {
+        name: "unit-order",
+        summary: "two given units of work one after the other; another strategy S elsewhere",
+        new: New::Over(|base, given| {
+            let gathers = given.rules.is_empty();
+            let ordered = UnitOrder::new(base, given.threads, given.events, gathers);
+            Box::new(ordered)
         }),
     },
 ];
@@ -257,7 +267,7 @@ mod tests {
     #[test]
     fn errors_say_what_to_write() {
         let unknown = "there is no strategy `chaos`; choose from portfolio, random, pct(N), pos, surw, reads-from, \
-                       exhaustive(N), round-robin, serial, replay, directed(S), or several joined by `+`";
+                       exhaustive(N), round-robin, serial, replay, directed(S), unit-order(S), or several joined by `+`";
         assert_eq!(error("chaos"), unknown);
         assert!(error("").starts_with("there is no strategy ``"));
         assert!(error("random+").starts_with("there is no strategy ``"));

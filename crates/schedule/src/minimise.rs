@@ -1,11 +1,11 @@
-//! Makes a failing schedule easier to understand: fewer old values read first, then fewer
-//! preemptions, then fewer threads that take part, then fewer switches, then an earlier end.
+//! Makes a failing schedule easier to understand: fewer deadlines that pass early first, then
+//! fewer old values read, then fewer preemptions, then fewer threads that take part, then fewer switches, then an earlier end.
 //!
 //! This is Zeller and Hildebrandt's delta debugging (TSE 2002) over the list of switches, with
 //! whole threads left out first. It needs no model of the program: a candidate is run, and
 //! what the run really did counts, so switches that fall away by themselves are gone too.
 
-use raddle_abi::plan::{Switch, age_read};
+use raddle_abi::plan::{Choice, Switch};
 
 /// A run that fails.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,12 +20,19 @@ pub struct Failing {
 
 impl Failing {
     /// What there is to understand, the most important first.
-    pub fn cost(&self) -> (u64, u32, usize, usize, u64) {
+    pub fn cost(&self) -> (usize, u64, u32, usize, usize, u64) {
         let threads = self.threads().len();
-        // Of equally many the younger ones are easier to follow.
-        let ages = self.switches.iter().filter_map(|one| age_read(one.to));
-        let old: u64 = ages.map(|age| (1 << 16) + u64::from(age)).sum();
+        let (mut early, mut old) = (0, 0);
+        for switch in &self.switches {
+            match Choice::of(switch.to) {
+                Choice::Thread(_) => {}
+                // Of equally many the younger ones are easier to follow.
+                Choice::OldValue(age) => old += (1 << 16) + u64::from(age),
+                Choice::Time { is_early } => early += usize::from(is_early),
+            }
+        }
         (
+            early,
             old,
             self.preemptions,
             threads,
@@ -34,12 +41,20 @@ impl Failing {
         )
     }
 
+    /// Whether a deadline passes early in it.
+    pub fn needs_early_expiry(&self) -> bool {
+        self.cost().0 > 0
+    }
+
     /// The threads that switches name.
     fn threads(&self) -> Vec<u16> {
-        let ends = self.switches.iter().flat_map(|one| match age_read(one.to) {
-            None => [one.from, one.to],
-            Some(_) => [one.from; 2],
-        });
+        let ends = self
+            .switches
+            .iter()
+            .flat_map(|one| match Choice::of(one.to) {
+                Choice::Thread(to) => [one.from, to],
+                _ => [one.from; 2],
+            });
         let mut threads: Vec<u16> = ends.collect();
         threads.sort_unstable();
         threads.dedup();
@@ -91,7 +106,8 @@ impl Search<'_> {
         if self.best.switches.is_empty() || self.improves(&[]) {
             return;
         }
-        self.remove_old_values();
+        self.remove(|choice| matches!(choice, Choice::Time { is_early: true }));
+        self.remove(|choice| matches!(choice, Choice::OldValue(_)));
         self.remove_threads();
         let mut chunk = self.best.switches.len().div_ceil(2);
         loop {
@@ -109,10 +125,11 @@ impl Search<'_> {
         self.attempts >= self.budget || self.best.switches.is_empty()
     }
 
-    /// Tries to have the newest value read everywhere.
-    fn remove_old_values(&mut self) {
+    /// Tries to do without all choices of a kind.
+    fn remove(&mut self, is_removed: fn(Choice) -> bool) {
         let switches = self.best.switches.iter().copied();
-        let without: Vec<Switch> = switches.filter(|one| age_read(one.to).is_none()).collect();
+        let is_kept = |switch: &Switch| !is_removed(Choice::of(switch.to));
+        let without: Vec<Switch> = switches.filter(is_kept).collect();
         if !without.is_empty() && without.len() < self.best.switches.len() {
             self.improves(&without);
         }

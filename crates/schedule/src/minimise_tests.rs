@@ -6,7 +6,7 @@ use crate::list::parse;
 use crate::replay::Replay;
 use crate::simulator::{Op, Run, run};
 use proptest::prelude::*;
-use raddle_abi::plan::READS_OLD;
+use raddle_abi::plan::{READS_OLD, TIME_ADVANCES};
 
 fn switches(occurrences: &[u32]) -> Vec<Switch> {
     let switch = |&occurrence| Switch {
@@ -173,9 +173,9 @@ fn the_newest_values_are_tried_first_and_one_old_value_is_better_than_two() {
     };
     let mut all = switches(&[0, 1]);
     all.extend([old(3, 1), old(5, 2), old(7, 1)]);
-    let run = |needed: &[Switch]| {
+    let run = |all: &[Switch], needed: &[Switch]| {
         let mut tried = Vec::new();
-        let result = minimise(&failing(all.clone()), 100, &mut |candidate| {
+        let result = minimise(&failing(all.to_vec()), 100, &mut |candidate| {
             tried.push(candidate.to_vec());
             needed
                 .iter()
@@ -184,10 +184,24 @@ fn the_newest_values_are_tried_first_and_one_old_value_is_better_than_two() {
         });
         (result.best.switches, tried)
     };
-    let (best, tried) = run(&switches(&[1]));
+    let (best, tried) = run(&all, &switches(&[1]));
     assert_eq!(best, switches(&[1]));
     assert_eq!(tried[1], switches(&[0, 1]));
-    assert_eq!(run(&[old(5, 2)]).0, [old(5, 2)]);
+    assert_eq!(run(&all, &[old(5, 2)]).0, [old(5, 2)]);
+    // Time that advances costs more than any old value, and is tried to be done without first.
+    let early = Switch {
+        from: 1,
+        to: TIME_ADVANCES,
+        occurrence: 4,
+        site_key: 0,
+    };
+    all.insert(2, early);
+    let (best, tried) = run(&all, &[old(5, 2)]);
+    assert_eq!(best, [old(5, 2)]);
+    assert!(!tried[1].contains(&early) && tried[1].contains(&old(3, 1)));
+    assert_eq!(run(&all, &[early]).0, [early]);
+    assert!(failing(vec![early]).needs_early_expiry());
+    assert!(failing(vec![old(5, 2); 9]).cost() < failing(vec![early]).cost());
     // An old value costs more than any preemption.
     let two = failing(switches(&[0, 1]));
     assert!(two.cost() < failing(vec![old(3, 1)]).cost());

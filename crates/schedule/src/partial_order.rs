@@ -9,17 +9,18 @@
 
 use crate::last_writes::LastWrites;
 use crate::rng::mix;
-use crate::strategy::Pending;
+use crate::strategy::{Expiry, Pending};
 use alloc::vec::Vec;
 use raddle_abi::site::Operation;
 
 /// Addresses that differ only in these low bits are one object.
-const OBJECT_BITS: u32 = 4;
+pub const OBJECT_BITS: u32 = 4;
 /// Stands for all that is not in memory.
 const WORLD: usize = usize::MAX;
 
 /// See the module's description.
 pub struct PartialOrder {
+    /// By [`place`].
     threads: Vec<Past>,
     objects: LastWrites<Object>,
     /// Combines the threads' pasts; their order does not matter.
@@ -63,7 +64,14 @@ impl Past {
 
 /// Tells threads apart; what it goes into is mixed.
 const fn salt(thread: usize) -> u64 {
-    (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    (thread as u64)
+        .wrapping_add(1)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Where the past of a thread stands; that of [`PartialOrder::TIME`] is the first.
+const fn place(thread: usize) -> usize {
+    thread.wrapping_add(1)
 }
 
 impl Default for PartialOrder {
@@ -87,12 +95,31 @@ struct Object {
 }
 
 impl PartialOrder {
+    /// Stands for time among the threads.
+    pub const TIME: usize = usize::MAX;
+
+    /// A deadline passes: who waits for it goes on after that, and who would have woken it comes
+    /// before or after.
+    pub const fn expiry(expiry: &Expiry) -> Pending {
+        Pending {
+            operation: Operation::Sleep,
+            write: true,
+            address: expiry.object,
+            ..Pending::UNKNOWN
+        }
+    }
+
     /// Forgets all steps, and with which addresses they were made.
     pub fn clear(&mut self) {
         self.threads.clear();
         self.objects.clear();
         self.steps.clear();
         self.sum = 0;
+    }
+
+    /// Whether there are no steps.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
     }
 
     /// Steps so far.
@@ -105,7 +132,7 @@ impl PartialOrder {
         while self.steps.len() > count
             && let Some(step) = self.steps.pop()
         {
-            self.threads[step.thread] = step.past;
+            self.threads[place(step.thread)] = step.past;
             self.sum = step.sum;
             if let Some((place, object)) = step.about {
                 self.objects.set(place, object);
@@ -136,7 +163,7 @@ impl PartialOrder {
     }
 
     fn past(&self, thread: usize) -> Past {
-        let past = self.threads.get(thread).copied();
+        let past = self.threads.get(place(thread)).copied();
         past.unwrap_or_else(|| Past::of_new(thread))
     }
 
@@ -166,8 +193,8 @@ impl PartialOrder {
     /// `thread` does what it stands before.
     pub fn step(&mut self, thread: usize, pending: &Pending) {
         let past = self.past(thread);
-        let place = Self::object(pending);
-        let mut object = self.about(place);
+        let about = Self::object(pending);
+        let mut object = self.about(about);
         let is_write = Self::is_write(pending);
         let event = Self::event(past, object, is_write);
         let next = Past::behind(event, thread);
@@ -175,14 +202,15 @@ impl PartialOrder {
             thread,
             past,
             sum: self.sum,
-            about: place.map(|place| (place, object)),
+            about: about.map(|about| (about, object)),
         });
         self.sum = self.sum.wrapping_sub(past.share).wrapping_add(next.share);
-        while self.threads.len() <= thread {
-            self.threads.push(Past::of_new(self.threads.len()));
+        while self.threads.len() <= place(thread) {
+            let number = self.threads.len().wrapping_sub(1);
+            self.threads.push(Past::of_new(number));
         }
-        self.threads[thread] = next;
-        let Some(place) = place else {
+        self.threads[place(thread)] = next;
+        let Some(about) = about else {
             return;
         };
         match is_write {
@@ -194,7 +222,7 @@ impl PartialOrder {
             }
             false => object.read = object.read.wrapping_add(mix(event)),
         }
-        self.objects.set(place, object);
+        self.objects.set(about, object);
     }
 }
 

@@ -259,6 +259,7 @@ mod tests {
                 steps: &[0; 4],
                 point: 0,
                 yielded: false,
+                expiry: None,
             };
             first[strategy.pick(&view)] += 1;
         }
@@ -307,6 +308,7 @@ mod tests {
                     steps: &[],
                     point,
                     yielded: current_enabled && rng.below(9) == 0,
+                    expiry: None,
                 };
                 let arrivals = Some(&arrivals).filter(|_| rng.below(20) > 0);
                 current = one.pick(&view);

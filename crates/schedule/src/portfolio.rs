@@ -19,7 +19,7 @@ use crate::pos::Pos;
 use crate::random::Random;
 use crate::reads_from::ReadsFrom;
 use crate::rng::{Rng, mix};
-use crate::strategy::{Load, NOBODY, Search, Strategy, View};
+use crate::strategy::{Load, NOBODY, Search, Strategy, TIME, View};
 use crate::surw::Surw;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -134,6 +134,9 @@ impl Strategy for Portfolio {
             self.is_broken_off = true;
             return NOBODY;
         }
+        if picked == TIME {
+            return TIME;
+        }
         self.coverage.step(picked, &view.pending[picked]);
         if let Some(watcher) = self.watcher() {
             watcher.watch(&view.pending[picked]);
@@ -143,6 +146,10 @@ impl Strategy for Portfolio {
 
     fn read(&mut self, load: &Load) -> Option<usize> {
         self.current().read(load)
+    }
+
+    fn decides_time(&self) -> bool {
+        self.members[self.turn].strategy.decides_time()
     }
 
     fn values_may_be_old(&mut self, may_be: bool) {

@@ -5,13 +5,13 @@
 //! survives edits elsewhere in the program. Threads are recognised by where they were started.
 //! Switches are taken in order; one that never comes, or names a thread that cannot run,
 //! stops the ones behind it, and its index is what [`Strategy::diverged`] tells. Loads that
-//! read an old value stand among them.
+//! read an old value stand among them, and deadlines that pass although a thread can run.
 
 use crate::passes::Passes;
-use crate::strategy::{Load, Strategy, View, default_pick};
+use crate::strategy::{Load, Strategy, TIME, View, default_pick};
 use crate::thread_names::ThreadNames;
 use alloc::vec::Vec;
-use raddle_abi::plan::{Switch, ThreadAnchor, age_read};
+use raddle_abi::plan::{Choice, Switch, ThreadAnchor};
 
 /// See the module's description.
 pub struct Replay {
@@ -48,8 +48,8 @@ impl Replay {
     }
 
     fn is_due(&self, switch: &Switch, view: &View<'_>) -> bool {
-        let is_switch = age_read(switch.to).is_none();
-        if !is_switch || usize::from(self.threads.actual(switch.from)) != view.current {
+        let is_load = matches!(Choice::of(switch.to), Choice::OldValue(_));
+        if is_load || usize::from(self.threads.actual(switch.from)) != view.current {
             return false;
         }
         if switch.site_key == 0 {
@@ -57,6 +57,26 @@ impl Replay {
         }
         let key = view.site_key(view.current);
         key == switch.site_key && self.passes.count(view.current, key) == switch.occurrence
+    }
+}
+
+impl Replay {
+    /// What the next switch says, if it is due here and can be taken.
+    fn follow(&mut self, view: &View<'_>) -> Option<usize> {
+        let next = self.switches.get(self.next).filter(|_| !self.stuck);
+        let switch = next.filter(|switch| self.is_due(switch, view))?;
+        let picked = match Choice::of(switch.to) {
+            Choice::Time { .. } => view.expiry.map(|_| TIME),
+            _ => {
+                let thread = usize::from(self.threads.actual(switch.to));
+                Some(thread).filter(|&thread| view.is_enabled(thread))
+            }
+        };
+        match picked {
+            Some(_) => self.next += 1,
+            None => self.stuck = true,
+        }
+        picked
     }
 }
 
@@ -74,25 +94,13 @@ impl Strategy for Replay {
     }
 
     fn pick(&mut self, view: &View<'_>) -> usize {
-        if !self.passes.is_empty() {
+        if let Some(key) = self.standing.get_mut(view.current) {
             // The thread that ran has passed what it stood before when it was picked.
-            let key = self.standing.get(view.current).copied().unwrap_or(0);
+            let key = core::mem::take(key);
             self.passes.note(view.current, key);
         }
-        let mut picked = default_pick(view);
-        if let Some(switch) = self.switches.get(self.next)
-            && !self.stuck
-            && self.is_due(switch, view)
-        {
-            let to = usize::from(self.threads.actual(switch.to));
-            if view.is_enabled(to) {
-                picked = to;
-                self.next += 1;
-            } else {
-                self.stuck = true;
-            }
-        }
-        if !self.passes.is_empty() {
+        let picked = self.follow(view).unwrap_or_else(|| default_pick(view));
+        if !self.passes.is_empty() && picked != TIME {
             self.note_picked(view, picked);
         }
         picked
@@ -103,9 +111,10 @@ impl Strategy for Replay {
         let Some(switch) = self.switches.get(self.next).filter(|_| !self.stuck) else {
             return newest;
         };
-        let (Some(age), from) = (age_read(switch.to), self.threads.actual(switch.from)) else {
+        let Choice::OldValue(age) = Choice::of(switch.to) else {
             return newest;
         };
+        let from = self.threads.actual(switch.from);
         let key = self.standing.get(load.thread).copied().unwrap_or(0);
         let is_due = match switch.site_key {
             0 => load.step == switch.occurrence,
@@ -121,6 +130,10 @@ impl Strategy for Replay {
         }
         self.next += 1;
         Some(usize::from(age))
+    }
+
+    fn decides_time(&self) -> bool {
+        true
     }
 
     fn diverged(&self) -> Option<usize> {
@@ -143,7 +156,7 @@ mod tests {
     use crate::anchor::{anchor_threads, switches_by_site, switches_by_step};
     use crate::list::parse;
     use crate::simulator::{Op, Run, key_of, run};
-    use raddle_abi::plan::READS_OLD;
+    use raddle_abi::plan::{READS_OLD, TIME_ADVANCES};
 
     /// Locks, spins and threads that start threads; may deadlock.
     fn program() -> Vec<Vec<Op>> {
@@ -249,6 +262,37 @@ mod tests {
         let order = run(&program, &mut replay, 0, 0).order;
         assert_eq!(order[2], (2, 0));
         assert_eq!(replay.diverged(), None);
+    }
+
+    #[test]
+    fn a_deadline_passes_before_the_step_that_the_schedule_names() {
+        let program = [
+            vec![Op::Spawn(1), Op::Sleep(10), Op::Load(0)],
+            vec![Op::Step, Op::Step, Op::Store(0), Op::Step],
+        ];
+        let by_default = run(&program, &mut Replay::new(&[], &[]), 0, 0);
+        assert_eq!(by_default.decisions, []);
+        let time = |site_key, occurrence| Switch {
+            from: 1,
+            to: TIME_ADVANCES,
+            occurrence,
+            site_key,
+        };
+        let to_main = Switch {
+            to: 0,
+            ..time(201, 0)
+        };
+        for switches in [[time(0, 2), to_main], [time(201, 0), to_main]] {
+            let mut replay = Replay::new(&[], &switches);
+            let early = run(&program, &mut replay, 0, 0);
+            assert_eq!(replay.diverged(), None);
+            assert_eq!(early.order.len(), 7);
+            assert_eq!(early.order[4], (0, 2), "{:?}", early.order);
+            assert_eq!(switches_by_step(&early.decisions)[0], time(0, 2));
+        }
+        let mut replay = Replay::new(&[], &[time(0, 2), time(0, 2)]);
+        run(&program, &mut replay, 0, 0);
+        assert_eq!(replay.diverged(), Some(1), "only one thread sleeps");
     }
 
     #[test]

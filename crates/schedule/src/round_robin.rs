@@ -32,6 +32,11 @@ impl Strategy for RoundRobin {
         }
         view.enabled_after(view.current)
     }
+
+    fn decides_time(&self) -> bool {
+        // Its turns are all that it decides.
+        true
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! granularity racy
 //! max-points 100000
 //! length 41
+//! first-thread 1
 //! oracles race
 //! racy 00f1e2d3c4b5a697  # src/queue.rs:31 in Queue::push
 //! thread 1 parent 0 site 8a7b6c5d4e3f2a1b occurrence 0  # src/queue.rs:90 in push_pop
@@ -28,6 +29,13 @@
 //! read 1 site 00f1e2d3c4b5a697 occurrence 0 old 2  # src/queue.rs:31 in Queue::push
 //! ```
 //!
+//! Where a deadline passes although a thread can run, that stands among the switches too: time
+//! `advances` to it before the step, or it has `passed` already, but its thread has not gone on yet:
+//!
+//! ```text
+//! time 0 site 00f1e2d3c4b5a697 occurrence 0 advances  # src/queue.rs:31 in Queue::push
+//! ```
+//!
 //! Instead of switches, a file may say in which order events have to come (see
 //! `crates/schedule/src/directed.rs`): which thread's, where, the how-maniest there, and whether
 //! they touch what another event touches; which come before which; and after which a thread
@@ -42,11 +50,17 @@
 //! hold 0 until 1
 //! ```
 //!
+//! Thread numbers are those of reports and traces: the test's own thread is 0. With `first-thread N` that
+//! thread has the number N in the program, because threads of the test's harness come first; files without
+//! this line have the program's numbers.
+//!
 //! What follows ` #` is for people. A file of another version, a damaged one and one that was
 //! cut off are refused with the line at fault.
 
 use raddle_abi::finding::Kind;
-use raddle_abi::plan::{EventAnchor, Granularity, Memory, Rule, Switch, ThreadAnchor};
+use raddle_abi::plan::{
+    ANY_THREAD, Choice, EventAnchor, Granularity, Memory, Relation, Rule, Switch, ThreadAnchor,
+};
 use raddle_trace::plan::PlanRequest;
 
 /// Version of the format.
@@ -79,6 +93,9 @@ pub struct Schedule {
     pub length: u64,
     /// Bits of [`raddle_abi::plan::oracles`].
     pub oracles: u32,
+    /// Number of the test's own thread, from which the file counts threads. In older files, and here,
+    /// the threads of the test's harness come first.
+    pub first_thread: u16,
     /// Plain accesses that are scheduling points.
     pub racy: Vec<Placed<u64>>,
     /// The threads that switches name.
@@ -125,6 +142,9 @@ pub enum ScheduleError {
     /// An event that another line refers to is missing.
     #[error("the schedule file has no event {0}, but refers to it")]
     NoEvent(u32),
+    /// A thread's number is too large.
+    #[error("the schedule file names a thread that is too far from its first thread, {0}")]
+    Threads(u16),
     /// A line that every schedule has is missing.
     #[error("the schedule file has no line `{0}`")]
     Missing(&'static str),
@@ -143,6 +163,30 @@ impl Schedule {
     /// If it is something else, damaged, cut off, or of another version.
     pub fn parse(contents: &[u8]) -> Result<Self, ScheduleError> {
         crate::schedule_text::parse(contents)
+    }
+
+    /// The schedule with other numbers for its threads; `None` if one has none.
+    pub(crate) fn with_threads(&self, number: impl Fn(u16) -> Option<u16>) -> Option<Self> {
+        let mut schedule = self.clone();
+        for Placed { value, .. } in &mut schedule.threads {
+            value.thread = number(value.thread)?;
+            value.parent = number(value.parent)?;
+        }
+        for Placed { value, .. } in &mut schedule.switches {
+            value.from = number(value.from)?;
+            if let Choice::Thread(to) = Choice::of(value.to) {
+                value.to = number(to)?;
+                // Large numbers mean something else.
+                (Choice::of(value.to) == Choice::Thread(value.to)).then_some(())?;
+            }
+        }
+        for Placed { value, .. } in &mut schedule.events {
+            let is_numbered = Relation::from_number(value.relation) == Relation::None;
+            if is_numbered && value.thread != ANY_THREAD {
+                value.thread = number(value.thread)?;
+            }
+        }
+        Some(schedule)
     }
 
     /// A plan that replays this schedule once.

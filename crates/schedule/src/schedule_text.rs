@@ -5,8 +5,8 @@ use crate::words::{GRANULARITIES, MEMORIES, ORACLES, Words};
 use core::fmt::{Display, Write};
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::{
-    ANY_OCCURRENCE, ANY_THREAD, EventAnchor, Granularity, Memory, NO_EVENT, Relation, Rule,
-    RuleKind, Switch, ThreadAnchor, age_read,
+    ANY_OCCURRENCE, ANY_THREAD, Choice, EventAnchor, Granularity, Memory, NO_EVENT, Relation, Rule,
+    RuleKind, Switch, ThreadAnchor,
 };
 
 const MAGIC: &str = "raddle schedule";
@@ -33,6 +33,12 @@ pub fn write(schedule: &Schedule) -> String {
     }
     text.line("max-points", schedule.max_points);
     text.line("length", schedule.length);
+    let first = shown_first(schedule);
+    if first > 0 {
+        text.line("first-thread", first);
+    }
+    let shown = schedule.with_threads(|thread| thread.checked_sub(first));
+    let schedule = shown.as_ref().unwrap_or(schedule);
     let words: Vec<_> = ORACLES
         .iter()
         .filter(|(_, bit)| schedule.oracles & bit != 0)
@@ -60,21 +66,17 @@ pub fn write(schedule: &Schedule) -> String {
             occurrence,
             site_key,
         } = value;
-        let (keyword, what, number) = match age_read(*to) {
-            None => ("switch", "to", *to),
-            Some(age) => ("read", "old", age),
+        let (keyword, what) = match Choice::of(*to) {
+            Choice::Thread(thread) => ("switch", format!("to {thread}")),
+            Choice::OldValue(age) => ("read", format!("old {age}")),
+            Choice::Time { is_early: true } => ("time", "advances".to_owned()),
+            Choice::Time { is_early: false } => ("time", "passed".to_owned()),
         };
-        if *site_key == 0 {
-            text.placed(
-                keyword,
-                format_args!("{from} step {occurrence} {what} {number}"),
-                place,
-            );
-        } else {
-            let rest =
-                format_args!("{from} site {site_key:016x} occurrence {occurrence} {what} {number}");
-            text.placed(keyword, rest, place);
-        }
+        let at = match *site_key {
+            0 => format!("step {occurrence}"),
+            key => format!("site {key:016x} occurrence {occurrence}"),
+        };
+        text.placed(keyword, format_args!("{from} {at} {what}"), place);
     }
     for (index, Placed { value, place }) in schedule.events.iter().enumerate() {
         text.placed("event", format_args!("{index} {}", event(value)), place);
@@ -82,6 +84,13 @@ pub fn write(schedule: &Schedule) -> String {
     write_rules(&mut text, &schedule.rules);
     text.0.push_str("end\n");
     text.0
+}
+
+/// The first thread, if all threads that the schedule names come after it.
+fn shown_first(schedule: &Schedule) -> u16 {
+    let first = schedule.first_thread;
+    let fits = schedule.with_threads(|thread| thread.checked_sub(first));
+    fits.map_or(0, |_| first)
 }
 
 fn event(event: &EventAnchor) -> String {
@@ -165,6 +174,16 @@ fn unescape(text: &str) -> String {
     result
 }
 
+/// An id of a finding, which is part of file names.
+fn id(text: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let is_id = !text.starts_with(['.', '-']) && (1..=100).contains(&text.len());
+    match is_id && text.bytes().all(is_plain) {
+        true => Ok(text.to_owned()),
+        false => Err("an id of a finding is made of letters, digits and `-`".to_owned()),
+    }
+}
+
 /// The lines read so far; each of the single ones at most once.
 #[derive(Default)]
 struct Draft {
@@ -179,6 +198,7 @@ struct Draft {
     memory: Option<Memory>,
     max_points: Option<u64>,
     length: Option<u64>,
+    first_thread: Option<u16>,
     oracles: Option<u32>,
     racy: Vec<Placed<u64>>,
     threads: Vec<Placed<ThreadAnchor>>,
@@ -230,7 +250,7 @@ impl Draft {
             "build" => once(keyword, &mut self.build, unescape(rest)),
             "test" => once(keyword, &mut self.test, unescape(rest)),
             "target" => once(keyword, &mut self.target, unescape(rest)),
-            "finding" => once(keyword, &mut self.finding, unescape(rest)),
+            "finding" => once(keyword, &mut self.finding, id(&unescape(rest))?),
             "strategy" => {
                 let strategy = unescape(rest);
                 crate::list::parse(&strategy).map_err(|error| error.to_string())?;
@@ -262,6 +282,7 @@ impl Draft {
             )?,
             "max-points" => once(keyword, &mut self.max_points, words.number()?)?,
             "length" => once(keyword, &mut self.length, words.number()?)?,
+            "first-thread" => once(keyword, &mut self.first_thread, words.number()?)?,
             "oracles" => once(keyword, &mut self.oracles, words.oracles()?)?,
             "racy" => self.racy.push(Placed {
                 value: words.key()?,
@@ -277,6 +298,10 @@ impl Draft {
             }),
             "read" => self.switches.push(Placed {
                 value: words.read()?,
+                place,
+            }),
+            "time" => self.switches.push(Placed {
+                value: words.time()?,
                 place,
             }),
             "event" => self.event(&mut words, place)?,
@@ -316,7 +341,8 @@ impl Draft {
     fn finish(self) -> Result<Schedule, ScheduleError> {
         use ScheduleError::Missing;
         self.check_events()?;
-        Ok(Schedule {
+        let first_thread = self.first_thread.unwrap_or(0);
+        let schedule = Schedule {
             build: self.build.unwrap_or_default(),
             test: self.test.ok_or(Missing("test"))?,
             target: self.target.ok_or(Missing("target"))?,
@@ -328,6 +354,7 @@ impl Draft {
             memory: self.memory.unwrap_or_default(),
             max_points: self.max_points.ok_or(Missing("max-points"))?,
             length: self.length.unwrap_or(0),
+            first_thread,
             oracles: self.oracles.ok_or(Missing("oracles"))?,
             racy: self.racy,
             threads: self.threads,
@@ -335,7 +362,10 @@ impl Draft {
             strategy: self.strategy,
             events: self.events,
             rules: self.rules,
-        })
+        };
+        schedule
+            .with_threads(|thread| thread.checked_add(first_thread))
+            .ok_or(ScheduleError::Threads(first_thread))
     }
 }
 

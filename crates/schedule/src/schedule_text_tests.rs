@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use raddle_abi::plan::READS_OLD;
+use raddle_abi::plan::{READS_OLD, TIME_ADVANCES, TIME_IS_UP};
 
 fn placed<T: core::fmt::Debug>(
     value: impl Strategy<Value = T>,
@@ -76,14 +76,20 @@ fn schedules() -> impl Strategy<Value = Schedule> {
     let switch =
         any::<(u16, u16, u32, u64)>().prop_map(|(from, to, occurrence, site_key)| Switch {
             from,
-            // No value is 0 stores old.
-            to: if to == READS_OLD { READS_OLD + 1 } else { to },
+            // No value is 0 stores old; time is among the choices as often as threads.
+            to: match to {
+                READS_OLD => READS_OLD + 1,
+                to if to % 4 == 0 => TIME_ADVANCES,
+                to if to % 4 == 1 => TIME_IS_UP,
+                to => to,
+            },
             occurrence,
             site_key: if from % 2 == 0 { 0 } else { site_key },
         });
     let text = "(?s).{0,12}";
+    let id = "[a-z]{1,9}(-[0-9a-f]{10})?";
     (
-        (text, text, text, prop::collection::vec(text, 0..3), text),
+        (text, text, text, prop::collection::vec(text, 0..3), id),
         (
             0..Kind::ALL.len(),
             0..3_usize,
@@ -112,11 +118,39 @@ fn schedules() -> impl Strategy<Value = Schedule> {
                 seed: numbers.3.0,
                 max_points: numbers.3.1,
                 length: numbers.3.2,
+                first_thread: (numbers.3.0 % 3) as u16,
                 racy,
                 threads,
                 switches,
             },
         )
+        .prop_map(|schedule| Schedule {
+            first_thread: shown_first(&schedule),
+            ..schedule
+        })
+}
+
+#[test]
+fn threads_are_counted_from_the_tests_own_in_files_that_say_so() {
+    let old = "raddle schedule 1\ntest t\ntarget lib\nfinding x-1\nkind panic\ngranularity racy\n\
+               max-points 9\noracles\nthread 2 parent 1 site 0000000000000007 occurrence 0\n\
+               switch 1 step 3 to 2\nend\n";
+    let mut schedule = Schedule::parse(old.as_bytes()).unwrap();
+    assert_eq!(schedule.switches[0].value.from, 1);
+    schedule.first_thread = 1;
+    let new = schedule.to_text();
+    assert!(new.contains("\nfirst-thread 1\n"), "{new}");
+    assert!(new.contains("\nthread 1 parent 0 site"), "{new}");
+    assert!(new.contains("\nswitch 0 step 3 to 1\n"), "{new}");
+    assert_eq!(Schedule::parse(new.as_bytes()), Ok(schedule.clone()));
+    // A schedule that names a thread of the harness keeps the program's numbers.
+    schedule.switches[0].value.to = 0;
+    assert!(!schedule.to_text().contains("first-thread"));
+    let far = old.replace("oracles\n", "oracles\nfirst-thread 65535\n");
+    assert_eq!(
+        Schedule::parse(far.as_bytes()),
+        Err(ScheduleError::Threads(65535))
+    );
 }
 
 proptest! {
@@ -192,6 +226,28 @@ fn errors_name_the_line_and_the_word() {
         error("test a\nend\n"),
         "the schedule file has no line `target`"
     );
+}
+
+#[test]
+fn an_id_that_leads_elsewhere_is_refused() {
+    let ids = [
+        "../x",
+        "a/b",
+        "",
+        ".x",
+        "--x",
+        "a b",
+        "\u{1b}[31m",
+        "/etc/x",
+    ];
+    for id in ids.map(str::to_owned).into_iter().chain(["x".repeat(101)]) {
+        let text = format!("raddle schedule 1\nfinding {id}\n");
+        let error = Schedule::parse(text.as_bytes()).unwrap_err().to_string();
+        assert!(
+            error.starts_with("line 2: an id of a finding"),
+            "{id}: {error}"
+        );
+    }
 }
 
 #[test]

@@ -19,6 +19,10 @@ impl Strategy for Serial {
     fn read(&mut self, _load: &Load) -> Option<usize> {
         Some(0)
     }
+
+    fn decides_time(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! A toy machine for the tests of strategies: threads are lists of operations.
 
 use crate::anchor::{Passed, Spawn};
-use crate::strategy::{NOBODY, Pending, Strategy, View, default_pick};
+use crate::rng::mix;
+use crate::strategy::{Expiry, NOBODY, Pending, Strategy, TIME, View, default_pick};
 use core::ops::Range;
-use raddle_abi::plan::Decision;
+use raddle_abi::plan::{Decision, TIME_ADVANCES, TIME_IS_UP};
 use raddle_abi::site::Operation;
 
 /// What a thread of a toy program does. Its site's key is 100 × the number of operations before
@@ -30,6 +31,8 @@ pub enum Op {
     Store(usize),
     /// Fails unless a variable has this value.
     Expect(usize, u64),
+    /// Waits until so much time has passed.
+    Sleep(u64),
 }
 
 /// What happened.
@@ -81,16 +84,48 @@ struct Machine<'a> {
     flags: [bool; 8],
     memory: [u64; 8],
     registers: Vec<u64>,
+    now: u64,
+    /// Until when each thread sleeps, if it does.
+    deadlines: Vec<Option<u64>>,
 }
 
 impl Machine<'_> {
     fn is_enabled(&self, thread: usize) -> bool {
         self.started[thread]
+            && self.deadlines[thread].is_none()
             && match self.program[thread].get(self.next[thread]) {
                 None => false,
                 Some(&Op::Lock(lock)) => self.owners[lock].is_none(),
                 Some(_) => true,
             }
+    }
+
+    /// The thread that wakes up next, and when.
+    fn earliest(&self) -> Option<(u64, usize)> {
+        let deadlines = self.deadlines.iter().enumerate();
+        let sleeping = deadlines.filter_map(|(thread, deadline)| Some(((*deadline)?, thread)));
+        sleeping.min()
+    }
+
+    fn expiry(&self) -> Option<Expiry> {
+        let (deadline, thread) = self.earliest()?;
+        let times = self.deadlines.iter().fold(0, |hash, deadline| {
+            mix(hash ^ deadline.map_or(u64::MAX, |time| time.saturating_sub(self.now)))
+        });
+        Some(Expiry {
+            thread: Some(thread),
+            object: 0,
+            is_early: deadline > self.now,
+            times,
+        })
+    }
+
+    /// The earliest deadline passes.
+    fn pass_time(&mut self) {
+        if let Some((deadline, thread)) = self.earliest() {
+            self.now = self.now.max(deadline);
+            self.deadlines[thread] = None;
+        }
     }
 
     fn pending(&self, thread: usize) -> Pending {
@@ -106,6 +141,7 @@ impl Machine<'_> {
             Some(Op::Load(_) | Op::Expect(..) | Op::SpinUntil(_)) => Operation::AtomicLoad,
             Some(Op::Spawn(_)) => Operation::Spawn,
             Some(Op::Step | Op::Added) => Operation::Fence,
+            Some(Op::Sleep(_)) => Operation::Sleep,
             _ => Operation::AtomicRmw,
         };
         Pending {
@@ -129,17 +165,24 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
         flags: [false; 8],
         memory: [0; 8],
         registers: vec![0; count],
+        now: 0,
+        deadlines: vec![None; count],
     };
     let mut result = Run::default();
     machine.started[0] = true;
     strategy.begin(seed, length);
     let mut steps = vec![0_u32; count];
     let (mut current, mut yielded) = (0, false);
-    for point in 0.. {
+    let mut point = 0;
+    loop {
         let enabled: Vec<u16> = (0..count)
             .filter(|&thread| machine.is_enabled(thread))
             .map(|t| t as u16)
             .collect();
+        if enabled.is_empty() && machine.earliest().is_some() {
+            machine.pass_time();
+            continue;
+        }
         if enabled.is_empty() || point == MAX_POINTS {
             let over = |thread: usize| machine.next[thread] == program[thread].len();
             result.stuck = !(0..count).all(over);
@@ -155,11 +198,24 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
             steps: &steps,
             point,
             yielded: yielded && machine.is_enabled(current),
+            expiry: machine.expiry().filter(|_| strategy.decides_time()),
         };
         let picked = strategy.pick(&view);
         if picked == NOBODY {
             result.broken_off = true;
             break;
+        }
+        if picked == TIME {
+            let is_early = view.expiry.unwrap().is_early;
+            result.decisions.push(Decision {
+                from: current as u16,
+                to: if is_early { TIME_ADVANCES } else { TIME_IS_UP },
+                step: steps[current],
+                site: pending[current].site,
+                point: point as u32,
+            });
+            machine.pass_time();
+            continue;
         }
         assert!(view.is_enabled(picked), "picked {picked} of {enabled:?}");
         result.preemptions += u32::from(view.preempts(picked));
@@ -176,6 +232,7 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
             thread: picked as u16,
             site_key: pending[picked].site_key,
         });
+        point += 1;
         steps[picked] += 1;
         current = picked;
         yielded = step(&mut machine, current, strategy, &mut result);
@@ -211,6 +268,7 @@ fn step(machine: &mut Machine, thread: usize, strategy: &mut dyn Strategy, run: 
         Op::Unlock(lock) => machine.owners[lock] = None,
         Op::Load(place) => machine.registers[thread] = machine.memory[place],
         Op::Store(place) => machine.memory[place] = machine.registers[thread] + 1,
+        Op::Sleep(time) => machine.deadlines[thread] = Some(machine.now + time),
         Op::Expect(place, value) => run.failed |= machine.memory[place] != value,
         Op::Spawn(child) => {
             let site_key = key(&machine.program[thread], index);

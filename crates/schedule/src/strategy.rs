@@ -99,6 +99,23 @@ pub struct View<'a> {
     pub point: u64,
     /// The current thread has just yielded, or was seen to spin: others go first if there are any.
     pub yielded: bool,
+    /// The deadline that passes next, if the strategy may pick [`TIME`] here.
+    pub expiry: Option<Expiry>,
+}
+
+/// The earliest deadline of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// The thread that waits for it; none for a timer.
+    pub thread: Option<usize>,
+    /// The object that the thread waits for as well, or 0: who wakes it before its deadline does
+    /// so through this object.
+    pub object: usize,
+    /// Whether time advances for it; else it has passed already, but its thread has not gone on.
+    pub is_early: bool,
+    /// Names how long each thread and timer still has to wait: states that differ in nothing else
+    /// differ here.
+    pub times: u64,
 }
 
 impl View<'_> {
@@ -148,6 +165,7 @@ impl View<'_> {
             arrivals: None,
             current_enabled,
             yielded: self.yielded && current_enabled,
+            expiry: None,
             ..*self
         }
     }
@@ -272,6 +290,9 @@ pub struct Load {
 
 /// In place of the thread to run next: nothing that could follow is worth running.
 pub const NOBODY: usize = usize::MAX;
+/// In place of the thread to run next: the deadline of [`View::expiry`] passes. What waits for it
+/// can run then, and [`Strategy::pick`] is called again at the same point.
+pub const TIME: usize = usize::MAX - 1;
 
 /// Picks the thread to run next. One strategy serves many executions, one after the other.
 ///
@@ -288,13 +309,21 @@ pub trait Strategy {
     fn thread_started(&mut self, thread: usize, parent: usize, site_key: u64);
 
     /// The thread to run next, one of `view.enabled`. Or [`NOBODY`]: the execution is then broken
-    /// off where that can be undone, and goes on by [`default_pick`] where it cannot.
+    /// off where that can be undone, and goes on by [`default_pick`] where it cannot. Or, where
+    /// [`View::expiry`] is set, [`TIME`].
     fn pick(&mut self, view: &View<'_>) -> usize;
 
     /// Which store a load reads: 0 for the newest one, 1 for the one before, and so on. Nothing
     /// if the strategy only decides about threads.
     fn read(&mut self, _load: &Load) -> Option<usize> {
         None
+    }
+
+    /// Whether the strategy decides in the execution that has begun when time advances, by
+    /// [`TIME`] as a pick. For strategies that only decide about threads
+    /// [`crate::early_expiry`] does.
+    fn decides_time(&self) -> bool {
+        false
     }
 
     /// Whether, from now on, loads may read old values: a search of the orders of threads is then

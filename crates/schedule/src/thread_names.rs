@@ -70,6 +70,20 @@ impl ThreadNames {
             .unwrap_or(recorded)
     }
 
+    /// Whether the thread that the schedule calls `recorded` exists.
+    pub fn is_started(&self, recorded: u16) -> bool {
+        self.actual(recorded) != UNBORN
+    }
+
+    /// Who starts the thread that the schedule calls `recorded`, by its name there.
+    pub fn parent(&self, recorded: u16) -> Option<u16> {
+        let anchor = self.anchors.iter().find(|anchor| anchor.thread == recorded);
+        // A damaged schedule may have a thread that starts itself.
+        anchor
+            .map(|anchor| anchor.parent)
+            .filter(|parent| *parent < recorded)
+    }
+
     /// How many threads (parent, site) has started before this one.
     fn count_spawn(&mut self, parent: u16, key: u64) -> u32 {
         for (counted, counted_key, count) in &mut self.spawned {

@@ -50,6 +50,11 @@ impl Strategy for Turns {
         self.strategies.get_mut(self.turn)?.read(load)
     }
 
+    fn decides_time(&self) -> bool {
+        let strategy = self.strategies.get(self.turn);
+        strategy.is_some_and(|strategy| strategy.decides_time())
+    }
+
     fn values_may_be_old(&mut self, may_be: bool) {
         for strategy in &mut self.strategies {
             strategy.values_may_be_old(may_be);

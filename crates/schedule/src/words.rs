@@ -3,8 +3,8 @@
 use core::str::FromStr;
 use raddle_abi::finding::Kind;
 use raddle_abi::plan::{
-    ANY_OCCURRENCE, ANY_THREAD, EventAnchor, Granularity, Memory, NO_EVENT, READS_OLD, Relation,
-    Rule, RuleKind, Switch, ThreadAnchor, oracles,
+    ANY_OCCURRENCE, ANY_THREAD, Choice, EventAnchor, Granularity, Memory, NO_EVENT, READS_OLD,
+    Relation, Rule, RuleKind, Switch, TIME_ADVANCES, TIME_IS_UP, ThreadAnchor, oracles,
 };
 
 /// The words for where scheduling points stand.
@@ -115,8 +115,8 @@ impl<'a> Words<'a> {
     /// `1 site 00f1e2d3c4b5a697 occurrence 2 to 0`, or `0 step 12 to 1`.
     pub fn switch(&mut self) -> Result<Switch, String> {
         let switch = self.step("to")?;
-        match switch.to & READS_OLD {
-            0 => Ok(switch),
+        match Choice::of(switch.to) {
+            Choice::Thread(_) => Ok(switch),
             _ => Err(format!("there is no thread {}", switch.to)),
         }
     }
@@ -124,17 +124,36 @@ impl<'a> Words<'a> {
     /// `1 site 00f1e2d3c4b5a697 occurrence 2 old 1`, or `0 step 12 old 1`.
     pub fn read(&mut self) -> Result<Switch, String> {
         let read = self.step("old")?;
-        match read.to {
-            1..READS_OLD => Ok(Switch {
-                to: read.to | READS_OLD,
-                ..read
-            }),
-            age => Err(format!("no value is {age} stores old")),
+        let to = read.to | READS_OLD;
+        match Choice::of(to) {
+            Choice::OldValue(age @ 1..) if age == read.to => Ok(Switch { to, ..read }),
+            _ => Err(format!("no value is {} stores old", read.to)),
         }
+    }
+
+    /// `1 site 00f1e2d3c4b5a697 occurrence 2 advances`, or `0 step 12 passed`.
+    pub fn time(&mut self) -> Result<Switch, String> {
+        let before = self.place()?;
+        let to = match self.next()? {
+            "advances" => TIME_ADVANCES,
+            "passed" => TIME_IS_UP,
+            word => return Err(format!("expected `advances` or `passed`, found `{word}`")),
+        };
+        Ok(Switch { to, ..before })
     }
 
     /// A step, and a number behind `what`.
     fn step(&mut self, what: &str) -> Result<Switch, String> {
+        let place = self.place()?;
+        self.expect(what)?;
+        Ok(Switch {
+            to: self.number()?,
+            ..place
+        })
+    }
+
+    /// A step, of which it is not said what happens there.
+    fn place(&mut self) -> Result<Switch, String> {
         let from = self.number()?;
         let (site_key, occurrence) = match self.next()? {
             "step" => (0, self.number()?),
@@ -145,10 +164,9 @@ impl<'a> Words<'a> {
             }
             word => return Err(format!("expected `site` or `step`, found `{word}`")),
         };
-        self.expect(what)?;
         Ok(Switch {
             from,
-            to: self.number()?,
+            to: 0,
             occurrence,
             site_key,
         })

@@ -7,7 +7,7 @@ use crate::outcome::{Marked, MarkedExecution, RawFinding, RawRecording, RawStep,
 use raddle_abi::finding::{FindingHeader, Kind, PartHeader, Step, Wait, part};
 use raddle_abi::mark::{self, Mark, kind};
 use raddle_abi::plan::Decision;
-use raddle_abi::record::{PICK, RawEvent};
+use raddle_abi::record::{EXPIRY, PICK, RawEvent};
 use raddle_abi::site::Operation;
 
 /// The findings in the used part of the findings area.
@@ -165,8 +165,6 @@ fn wait(payload: &[u8]) -> Option<RawWait> {
     let object = cursor.u64()?;
     let is_lock = cursor.u32()? != 0;
     let in_cycle = cursor.u32()? != 0;
-    let lost_wake_thread = cursor.u32()?;
-    let lost_wake_site = cursor.u32()?;
     let holders = cursor.u32()?;
     let frames = cursor.u32()?;
     debug_assert_eq!(payload.len() - cursor.0.len(), size_of::<Wait>());
@@ -181,9 +179,6 @@ fn wait(payload: &[u8]) -> Option<RawWait> {
         object,
         is_lock,
         in_cycle,
-        lost_wake: lost_wake_thread
-            .checked_sub(1)
-            .map(|thread| (thread, lost_wake_site)),
         holders,
         frames: cursor.words(frames),
     })
@@ -200,10 +195,10 @@ pub fn recording(events: &[u8], stacks: &[u8], overflow: bool) -> RawRecording {
         .events
         .reserve(events.len() / size_of::<RawEvent>());
     while let Some(event) = raw_event(&mut cursor) {
-        if event.operation == PICK {
-            recording.picks.push((event.thread, event.site));
-        } else {
-            recording.events.push(event);
+        match event.operation {
+            PICK => recording.picks.push((event.thread, event.site)),
+            EXPIRY => recording.expiries.push(event),
+            _ => recording.events.push(event),
         }
     }
     recording.stacks = Cursor(stacks).words(u32::MAX);
@@ -307,7 +302,7 @@ mod tests {
             part::STEP,
             &words(&[77, 0x0001_0001, 64, 0, 8, 2, 11, 0, 12, 0]),
         ));
-        let wait = [0x0013_0001, 77, 64, 0, 1, 1, 3, 78, 1, 1, 0, 0, 21, 0];
+        let wait = [0x0013_0001, 77, 64, 0, 1, 1, 1, 1, 0, 0, 21, 0];
         parts.extend(part_bytes(part::WAIT, &words(&wait)));
         parts.extend(part_bytes(99, b"from the future"));
         parts.extend(part_bytes(part::OUTPUT, b"hello"));
@@ -343,10 +338,7 @@ mod tests {
         assert_eq!(finding.steps[0].frames, [11, 12]);
         let wait = &finding.waits[0];
         assert_eq!((wait.thread, wait.operation), (1, Operation::LockWant));
-        assert_eq!(
-            (wait.is_lock, wait.in_cycle, wait.lost_wake),
-            (true, true, Some((2, 78)))
-        );
+        assert!(wait.is_lock && wait.in_cycle);
         assert_eq!((&wait.holders[..], &wait.frames[..]), (&[0][..], &[21][..]));
         assert_eq!(finding.output, "hello");
     }

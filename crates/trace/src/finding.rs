@@ -56,6 +56,9 @@ pub struct Finding {
     pub title: String,
     /// One or two sentences that say why it happened.
     pub cause: String,
+    /// What the program said about it itself: the whole message of a panic or an assertion.
+    #[serde(default)]
+    pub message: String,
     /// Places that name the finding.
     pub sites: Vec<Place>,
     /// Stacks of the steps at fault.
@@ -80,6 +83,9 @@ pub struct Finding {
     /// The violation of an atomic set that it is, or that it follows from.
     #[serde(default)]
     pub violation: Option<Violation>,
+    /// If it is no more than that something takes too long: under which condition the test passes.
+    #[serde(default)]
+    pub timing: Option<String>,
 }
 
 /// A violation of an atomic set, for people.

@@ -15,6 +15,8 @@ pub mod binary;
 #[cfg(feature = "std")]
 pub mod decode;
 #[cfg(feature = "std")]
+pub mod decode_outcomes;
+#[cfg(feature = "std")]
 pub mod demangle;
 #[cfg(feature = "std")]
 pub mod finding;
@@ -48,6 +50,8 @@ pub mod site_table;
 pub mod text;
 #[cfg(feature = "std")]
 mod unparse;
+#[cfg(feature = "std")]
+pub mod visible;
 
 #[cfg(all(test, feature = "std"))]
 mod format_tests;

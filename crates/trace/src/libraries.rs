@@ -60,6 +60,15 @@ pub fn libraries(program: &Path) -> Vec<Library> {
     found
 }
 
+/// Whether a program names a library with this file name among those that it needs.
+pub fn needs(program: &Path, library: &str) -> bool {
+    let needed = read(program).map_or_else(Vec::new, |dynamic| dynamic.needed);
+    needed.iter().any(|name| {
+        let name = Path::new(name).file_name();
+        name.is_some_and(|name| name == library)
+    })
+}
+
 fn read(path: &Path) -> Option<Dynamic> {
     let data = std::fs::read(path).ok()?;
     let header = elf::FileHeader64::<Endianness>::parse(&*data).ok()?;
@@ -103,7 +112,7 @@ fn read(path: &Path) -> Option<Dynamic> {
 
 #[cfg(test)]
 mod tests {
-    use super::{libraries, read};
+    use super::{libraries, needs, read};
 
     #[test]
     fn needs_are_read_and_foreign_libraries_are_left_out() {
@@ -116,6 +125,7 @@ mod tests {
                 .any(|name| name.starts_with("libc.so"))
         );
         assert_eq!(libraries(&own), []);
+        assert!(needs(&own, "libc.so.6") && !needs(&own, "libc.so"));
     }
 
     #[test]

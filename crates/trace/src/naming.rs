@@ -60,9 +60,16 @@ pub struct Function {
     pub is_std: bool,
 }
 
-/// Names everything in a recording of `test`, made with the build `build`.
-pub fn name(recording: &RawRecording, addresses: &dyn Addresses, build: &str, test: &str) -> Trace {
-    name_with_origins(recording, addresses, build, test).0
+/// Names everything in a recording of `test`, made with the build `build`. The first thread of the trace is
+/// the one with the number `first`.
+pub fn name(
+    recording: &RawRecording,
+    addresses: &dyn Addresses,
+    build: &str,
+    test: &str,
+    first: u16,
+) -> Trace {
+    named(recording, addresses, build, test, first).0
 }
 
 /// The same, and for each event of the trace the event of the recording that it comes from.
@@ -71,6 +78,16 @@ pub fn name_with_origins(
     addresses: &dyn Addresses,
     build: &str,
     test: &str,
+) -> (Trace, Vec<u32>) {
+    named(recording, addresses, build, test, 0)
+}
+
+fn named(
+    recording: &RawRecording,
+    addresses: &dyn Addresses,
+    build: &str,
+    test: &str,
+    first: u16,
 ) -> (Trace, Vec<u32>) {
     let mut naming = Naming {
         trace: Trace {
@@ -97,7 +114,7 @@ pub fn name_with_origins(
         locks: BTreeSet::new(),
         pointers: HashMap::new(),
     };
-    naming.thread(0);
+    naming.thread(first);
     let mut origins = Vec::with_capacity(recording.events.len());
     for (index, event) in recording.events.iter().enumerate() {
         naming.event(event);

@@ -1,6 +1,6 @@
 //! What came out of a plan, before anything is explained.
 
-use raddle_abi::control::{PlanEnd, searched};
+use raddle_abi::control::{ConflictingSite, PlanEnd, searched};
 use raddle_abi::finding::Kind;
 use raddle_abi::mark;
 use raddle_abi::plan::{Carrier, Decision, Reexecution};
@@ -40,6 +40,8 @@ pub struct Outcome {
     pub carrier: Carrier,
     /// New findings, in order.
     pub findings: Vec<RawFinding>,
+    /// New panics of executions that passed.
+    pub expected_panics: Vec<RawStep>,
     /// Times each kind of finding occurred, duplicates included, by number of [`Kind`].
     pub occurrences: [u64; 16],
     /// The events, if the plan asked for them.
@@ -71,6 +73,10 @@ pub struct Outcome {
     pub died: Option<Death>,
     /// What every execution marked, if the plan asked for it.
     pub marks: Vec<MarkedExecution>,
+    /// Accesses that conflict with one of another thread, over all plans of the process.
+    pub conflicts: Vec<ConflictingSite>,
+    /// What executions printed and how they ended, if the plan asked for it.
+    pub outcomes: Vec<ExecutionOutcome>,
 }
 
 impl Default for Outcome {
@@ -91,6 +97,7 @@ impl Default for Outcome {
             reexecution: Reexecution::Auto,
             carrier: Carrier::Auto,
             findings: Vec::new(),
+            expected_panics: Vec::new(),
             occurrences: [0; 16],
             recording: None,
             decisions: Vec::new(),
@@ -106,8 +113,32 @@ impl Default for Outcome {
             syscalls: Vec::new(),
             died: None,
             marks: Vec::new(),
+            conflicts: Vec::new(),
+            outcomes: Vec::new(),
         }
     }
+}
+
+/// How executions ended that printed the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ExecutionOutcome {
+    /// How they ended.
+    pub end: OutcomeEnd,
+    /// What they printed.
+    pub output: Vec<u8>,
+    /// How many they are.
+    pub count: u64,
+}
+
+/// How an execution ended, as far as an outcome tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OutcomeEnd {
+    /// The test passed, or the program ended with this code.
+    Exit(u32),
+    /// A finding ended it.
+    Finding,
+    /// It was too long.
+    Cut,
 }
 
 /// What one execution of a program made to be run by us has marked.
@@ -158,6 +189,16 @@ pub enum Searched {
 }
 
 impl Searched {
+    /// The word of [`raddle_abi::control::searched`] that means this.
+    pub const fn word(this: Option<Self>) -> u32 {
+        match this {
+            None => searched::NOT_YET,
+            Some(Self::Partly) => searched::PARTLY,
+            Some(Self::All { preemptions }) => searched::ALL | (preemptions + 1),
+            Some(Self::UpTo { preemptions }) => preemptions + 1,
+        }
+    }
+
     /// What a word of [`raddle_abi::control::searched`] means.
     pub const fn from_word(word: u32) -> Option<Self> {
         match word {
@@ -186,6 +227,17 @@ pub enum Death {
         running: bool,
         /// What it was doing, in words ("read of descriptor 0").
         doing: String,
+    },
+    /// Killed because it did not reach the start of executions: something before the test
+    /// function or `main` does not end.
+    NeverStarted {
+        /// What it was doing, in words.
+        doing: String,
+    },
+    /// Ended by a bug of the runtime.
+    Internal {
+        /// What the runtime said.
+        message: String,
     },
     /// Killed because it used more memory than allowed.
     Memory {
@@ -253,8 +305,6 @@ pub struct RawWait {
     pub is_lock: bool,
     /// Whether the thread is part of a wait cycle.
     pub in_cycle: bool,
-    /// Thread and site of a wake-up on this object that came when nobody waited.
-    pub lost_wake: Option<(u32, SiteId)>,
     /// Threads that hold the lock.
     pub holders: Vec<u32>,
     /// Return addresses, innermost first.
@@ -268,6 +318,8 @@ pub struct RawRecording {
     pub events: Vec<RawEvent>,
     /// The thread and the site it stood before, for each time the scheduler let one go on.
     pub picks: Vec<(u16, SiteId)>,
+    /// Deadlines that passed although a thread could run (see [`raddle_abi::record::EXPIRY`]).
+    pub expiries: Vec<RawEvent>,
     /// The stacks area in words: counts, each followed by that many return addresses.
     pub stacks: Vec<u64>,
     /// Whether something did not fit and is missing.

@@ -3,7 +3,7 @@
 use raddle_abi::control::PLAN_SIZE;
 use raddle_abi::plan::{
     EventAnchor, Granularity, Memory, MethodAnchor, Plan, Reexecution, Rule, Switch, ThreadAnchor,
-    oracles,
+    Time, oracles,
 };
 
 /// What a [`Runner`](crate::runner::Runner) is asked to execute. The fields mean what those
@@ -28,6 +28,8 @@ pub struct PlanRequest {
     pub granularity: Granularity,
     /// Which values atomic loads may read.
     pub memory: Memory,
+    /// When virtual time advances.
+    pub time: Time,
     /// How executions are repeated.
     pub reexecution: Reexecution,
     /// Record every event of the last execution.
@@ -52,6 +54,8 @@ pub struct PlanRequest {
     pub marks: bool,
     /// Break an execution off that starts a thread.
     pub alone: bool,
+    /// Keep the different outcomes of executions.
+    pub outcomes: bool,
 }
 
 impl Default for PlanRequest {
@@ -66,6 +70,7 @@ impl Default for PlanRequest {
             oracles: oracles::RACE | oracles::HEAP,
             granularity: Granularity::Racy,
             memory: Memory::Sc,
+            time: Time::Idle,
             reexecution: Reexecution::Auto,
             record: false,
             stop_at_first: false,
@@ -78,6 +83,7 @@ impl Default for PlanRequest {
             input: Vec::new(),
             marks: false,
             alone: false,
+            outcomes: false,
         }
     }
 }
@@ -144,6 +150,8 @@ impl PlanRequest {
             u32::from(self.alone),
             self.memory as u32,
             self.methods.len() as u32,
+            self.time as u32,
+            u32::from(self.outcomes),
             0,
         ] {
             bytes.u32(number);

@@ -9,6 +9,7 @@ use crate::memo::Memo;
 use crate::overrides::Overrides;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
 
 /// First words of the header line.
 const MAGIC: &str = "raddle program map";
@@ -16,8 +17,18 @@ const MAGIC: &str = "raddle program map";
 pub const VERSION: u32 = 1;
 /// The section of an executable that has the parts of its objects, one after the other.
 pub const SECTION: &str = ".raddle_map";
+/// How the name of a file with a map ends.
+const EXTENSION: &str = "raddle-map";
 /// Longest header line that is worth reading.
 const MAX_HEADER: u64 = 64;
+
+/// Where the map of an executable stands.
+pub fn map_beside(executable: &Path) -> PathBuf {
+    let mut path = executable.as_os_str().to_owned();
+    path.push(".");
+    path.push(EXTENSION);
+    path.into()
+}
 
 /// Types and functions of one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

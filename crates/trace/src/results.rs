@@ -25,6 +25,8 @@ pub struct TestResult {
     pub threads: u32,
     /// If everything was run that can happen with a number of preemptions: that number.
     pub exhaustive: Option<u32>,
+    /// Whether that number keeps nothing out: all sequentially consistent interleavings were run.
+    pub is_complete: bool,
     /// How executions were repeated.
     pub reexecution: &'static str,
     /// What carried its threads.
@@ -34,8 +36,23 @@ pub struct TestResult {
     pub hash: u64,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// Ids of its findings, ignored ones not included.
+    /// Ids of its findings, ignored ones and those of `timing` not included.
     pub findings: Vec<String>,
+    /// Ids of its findings that are only about time.
+    pub timing: Vec<String>,
+    /// The different outcomes of its executions, if they were asked for.
+    pub outcomes: Vec<TestOutcome>,
+}
+
+/// How executions of a test ended that printed the same.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct TestOutcome {
+    /// `exit N` (0 for a test that passed), `finding` or `cut`.
+    pub end: String,
+    /// What they printed.
+    pub output: String,
+    /// How many they are.
+    pub executions: u64,
 }
 
 /// Figures of all tests together.
@@ -51,10 +68,16 @@ pub struct Totals {
     pub explored: usize,
     /// Tests that never had two threads.
     pub single_threaded: usize,
+    /// Tests that fail without any interleaving.
+    pub failed: usize,
     /// Tests that cannot be explored.
     pub not_testable: usize,
     /// Tests that were not reached.
     pub not_run: usize,
+    /// Failures that were seen and could not be confirmed.
+    pub unconfirmed: usize,
+    /// Bugs of Raddle that showed.
+    pub internal_errors: usize,
     /// Wall-clock seconds.
     pub seconds: f64,
     /// Whether the work was stopped from outside.
@@ -74,6 +97,7 @@ impl Totals {
             *match test.verdict {
                 Verdict::Explored => &mut totals.explored,
                 Verdict::SingleThreaded => &mut totals.single_threaded,
+                Verdict::Failed { .. } => &mut totals.failed,
                 Verdict::NotTestable { .. } => &mut totals.not_testable,
                 Verdict::NotRun { .. } => &mut totals.not_run,
             } += 1;
@@ -83,7 +107,66 @@ impl Totals {
 
     /// Tests.
     pub const fn tests(&self) -> usize {
-        self.explored + self.single_threaded + self.not_testable + self.not_run
+        self.explored + self.single_threaded + self.failed + self.not_testable + self.not_run
+    }
+
+    /// What the run means, with so many findings.
+    pub const fn conclusion(&self, findings: usize) -> Conclusion {
+        let is_unexplored = self.explored == 0 && self.not_testable + self.not_run > 0;
+        if self.internal_errors > 0 {
+            Conclusion::InternalError
+        } else if findings > 0 {
+            Conclusion::Findings
+        } else if self.interrupted {
+            Conclusion::Interrupted
+        } else if self.failed > 0 {
+            Conclusion::Failed
+        } else if self.unconfirmed > 0 {
+            Conclusion::Unconfirmed
+        } else if is_unexplored {
+            Conclusion::NothingExplored
+        } else {
+            Conclusion::Clean
+        }
+    }
+}
+
+/// What a whole run means: of several that apply, the first one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Conclusion {
+    /// A bug of Raddle showed.
+    InternalError,
+    /// There are findings.
+    Findings,
+    /// The user stopped it before anything was found.
+    Interrupted,
+    /// A test fails without any interleaving.
+    Failed,
+    /// A failure was seen that could not be confirmed.
+    Unconfirmed,
+    /// Tests with threads were selected, and none was explored.
+    NothingExplored,
+    /// Nothing was found, but code of the workspace's own was not instrumented.
+    Uninstrumented,
+    /// No test was selected.
+    NothingSelected,
+    /// Nothing was found.
+    #[default]
+    Clean,
+}
+
+impl Conclusion {
+    /// The word of the machine output.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::InternalError => "internal-error",
+            Self::Findings => "findings",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+            Self::Unconfirmed | Self::NothingExplored | Self::Uninstrumented => "inconclusive",
+            Self::NothingSelected => "nothing-selected",
+            Self::Clean => "clean",
+        }
     }
 }
 
@@ -94,6 +177,11 @@ pub enum Verdict {
     Explored,
     /// It never had two threads alive at the same time, so there is nothing to interleave.
     SingleThreaded,
+    /// It fails without any interleaving, as it would in `cargo test`.
+    Failed {
+        /// How it fails, with the message of its panic.
+        why: String,
+    },
     /// It could not be explored.
     NotTestable {
         /// One clear sentence.
@@ -112,6 +200,7 @@ impl Verdict {
         match self {
             Self::Explored => "explored",
             Self::SingleThreaded => "single-threaded",
+            Self::Failed { .. } => "failed",
             Self::NotTestable { .. } => "not-testable",
             Self::NotRun { .. } => "not-run",
         }
@@ -121,7 +210,7 @@ impl Verdict {
     pub fn why(&self) -> Option<&str> {
         match self {
             Self::Explored | Self::SingleThreaded => None,
-            Self::NotTestable { why } | Self::NotRun { why } => Some(why),
+            Self::Failed { why } | Self::NotTestable { why } | Self::NotRun { why } => Some(why),
         }
     }
 }
@@ -214,4 +303,47 @@ pub struct SeenViolation {
     pub hits: u64,
     /// Executions that were meant to show something.
     pub tries: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_conclusions_the_first_one_wins() {
+        let everything = Totals {
+            explored: 0,
+            failed: 1,
+            not_run: 1,
+            unconfirmed: 1,
+            internal_errors: 1,
+            ..Totals::default()
+        };
+        assert_eq!(everything.conclusion(1), Conclusion::InternalError);
+        let mut totals = Totals {
+            internal_errors: 0,
+            ..everything
+        };
+        assert_eq!(totals.conclusion(1), Conclusion::Findings);
+        assert_eq!(totals.conclusion(0), Conclusion::Failed);
+        totals.failed = 0;
+        assert_eq!(totals.conclusion(0), Conclusion::Unconfirmed);
+        totals.unconfirmed = 0;
+        assert_eq!(totals.conclusion(0), Conclusion::NothingExplored);
+        totals.interrupted = true;
+        assert_eq!(totals.conclusion(0), Conclusion::Interrupted);
+    }
+
+    #[test]
+    fn single_threaded_tests_alone_are_clean() {
+        let mut totals = Totals {
+            single_threaded: 3,
+            ..Totals::default()
+        };
+        assert_eq!(totals.conclusion(0), Conclusion::Clean);
+        totals.not_testable = 1;
+        assert_eq!(totals.conclusion(0), Conclusion::NothingExplored);
+        totals.explored = 1;
+        assert_eq!(totals.conclusion(0), Conclusion::Clean);
+    }
 }

@@ -4,7 +4,8 @@
 //! again take any `Runner`, and tests give them a fake.
 
 pub use crate::outcome::{
-    Death, Marked, MarkedExecution, Outcome, RawFinding, RawRecording, RawStep, RawWait, Searched,
+    Death, ExecutionOutcome, Marked, MarkedExecution, Outcome, OutcomeEnd, RawFinding,
+    RawRecording, RawStep, RawWait, Searched,
 };
 pub use crate::plan::{PlanError, PlanRequest};
 
@@ -39,6 +40,12 @@ pub enum RunnerError {
         /// Path of the executable.
         program: String,
     },
+    /// The program ended before its `main`: a constructor has ended it.
+    #[error("a constructor ended the program before `main`")]
+    EndedInConstructor {
+        /// The end of what it printed.
+        output: String,
+    },
     /// The program ended before the start of executions was reached.
     #[error("the program ended before the test function was reached")]
     NeverStarted {
@@ -48,6 +55,9 @@ pub enum RunnerError {
     /// The runtime and the tool disagree, which is a bug of ours.
     #[error("the runtime broke the protocol: {0}")]
     Protocol(String),
+    /// The system refused something that the runtime cannot do without.
+    #[error("{0}")]
+    Machine(String),
     /// Anything else that the system refused.
     #[error("{action}: {source}")]
     System {

@@ -11,6 +11,7 @@ mod published;
 mod rate;
 mod results;
 mod run;
+mod types;
 
 use std::path::Path;
 
@@ -66,6 +67,9 @@ pub struct Generate {
     /// Look at the types of published crates instead.
     #[arg(long)]
     published: bool,
+    /// Look at popular types of current crates instead, those of subjects/generate-types.toml, for 120 s each.
+    #[arg(long)]
+    types: bool,
     /// Which part of the subjects: 2/4 is the second quarter.
     #[arg(long, default_value = "1/1")]
     shard: Shard,
@@ -79,10 +83,16 @@ pub struct Generate {
 
 /// Measures what is missing, and writes the page.
 pub fn generate(generate: &Generate) -> Result<()> {
-    if generate.page {
-        return page::write();
+    match (generate.page, generate.types) {
+        (true, true) => return types::write(),
+        (true, false) => return page::write(),
+        (false, _) => {}
     }
     let tool = setup::tool()?;
+    if generate.types {
+        types::measure(&tool, generate)?;
+        return types::write();
+    }
     if generate.published {
         rate::measure(&tool, generate)?;
         published::measure(&tool, generate)?;

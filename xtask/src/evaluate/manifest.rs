@@ -1,7 +1,7 @@
 //! `subjects/search.toml`.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::{fmt, fs};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -17,6 +17,9 @@ struct Manifest {
 #[derive(Deserialize)]
 pub struct Subject {
     pub name: String,
+    /// The program of the published benchmark set whose shape it has, if there is one.
+    #[serde(default)]
+    pub original: Option<String>,
     /// File in `subjects`.
     pub source: String,
     /// Macros, as in `NAME=VALUE`.
@@ -59,6 +62,15 @@ pub enum Published {
     Mean(f64),
     /// In words, where there is no mean.
     Words(String),
+}
+
+impl fmt::Display for Published {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Published::Mean(mean) => mean.fmt(formatter),
+            Published::Words(words) => words.fmt(formatter),
+        }
+    }
 }
 
 /// All subjects.

@@ -28,6 +28,9 @@ is how the figures of others were made. By default the tool looks for races, and
 scheduling points; here these are the same places after the first execution, in which it reports the races.
 ";
 
+/// The published strategy beside which the benchmark set stands.
+const BENCHMARK: &str = "reads-from";
+
 /// A subject with what was measured.
 type Row = (Subject, Kept);
 
@@ -47,6 +50,7 @@ pub fn write() -> Result<()> {
     page += &all(&rows, &strategies);
     page += "\n![Share of searches that have found the bug](search.svg)\n";
     page += "\n![Schedules against threads](search-threads.svg)\n";
+    page += &benchmark(&rows);
     page += &published(&rows);
     page += &default(&rows);
     page += &twins(&rows);
@@ -86,6 +90,53 @@ fn all(rows: &[Row], strategies: &BTreeSet<String>) -> String {
     table
 }
 
+/// The default strategy beside the figures of reads-from fuzzing on the same benchmark set.
+fn benchmark(rows: &[Row]) -> String {
+    let mut text = "\n## The benchmark set of reads-from fuzzing\n\nThe programs of the published set by their published names, \
+                    the published mean of reads-from fuzzing, and ours with the\ndefault strategy.\n\n\
+                    | original | program | published | ours |\n|---|---|---|---|\n"
+        .to_owned();
+    let (mut theirs, mut ours, mut only_ours) = (Vec::new(), Vec::new(), Vec::new());
+    for (subject, kept) in rows {
+        let (Some(original), Some(cell)) = (&subject.original, kept.cells.get(DEFAULT)) else {
+            continue;
+        };
+        let mean = statistics::mean(cell);
+        let published = match subject.published.get(BENCHMARK) {
+            Some(Published::Mean(figure)) => {
+                theirs.push(*figure);
+                ours.push(mean.mean);
+                figure.to_string()
+            }
+            words => {
+                if mean.found == mean.searches {
+                    only_ours.push(subject.name.as_str());
+                }
+                words.map_or_else(String::new, Published::to_string)
+            }
+        };
+        let words = statistics::words(cell);
+        let _ = writeln!(
+            text,
+            "| {original} | {} | {published} | {words} |",
+            subject.name
+        );
+    }
+    let count = theirs.len();
+    let _ = writeln!(
+        text,
+        "\nGeometric mean over the {count} programs with a published mean: published {:.1}, ours {:.1}. Found by all our \
+         searches, but\nnot by all of the published ones: {}.",
+        statistics::geometric_mean(theirs.into_iter()),
+        statistics::geometric_mean(ours.into_iter()),
+        match only_ours.is_empty() {
+            true => "none".to_owned(),
+            false => only_ours.join(", "),
+        }
+    );
+    text
+}
+
 /// Ours beside the figures of others.
 fn published(rows: &[Row]) -> String {
     let mut text = "\n## Beside published figures\n\nMeans of others' tools for programs of the same shape. The last column says \
@@ -97,9 +148,9 @@ fn published(rows: &[Row]) -> String {
             let Some(cell) = kept.cells.get(strategy) else {
                 continue;
             };
-            let (figure, verdict) = match figure {
-                Published::Words(words) => (words.clone(), "yes"),
-                Published::Mean(mean) => (mean.to_string(), verdict(cell, *mean)),
+            let verdict = match figure {
+                Published::Words(_) => "yes",
+                Published::Mean(mean) => verdict(cell, *mean),
             };
             let ours = statistics::words(cell);
             let name = &subject.name;

@@ -32,6 +32,14 @@ pub fn mean(cell: &Cell) -> Mean {
     }
 }
 
+/// The geometric mean of positive values, or 1 without any.
+pub fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| {
+        (sum + value.ln(), count + 1)
+    });
+    (sum / f64::from(count.max(1))).exp()
+}
+
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {

@@ -63,7 +63,11 @@ fn operation_words(operation: Operation, event: &RawEvent) -> String {
         Operation::Start => "begins".to_owned(),
         Operation::Exit => "ends".to_owned(),
         Operation::FutexWait => "waits".to_owned(),
-        Operation::FutexWake => "wakes a waiter".to_owned(),
+        Operation::FutexWake => match (event.value, event.order.checked_sub(1)) {
+            (0, _) => "wakes no thread".to_owned(),
+            (1, Some(woken)) => format!("wakes thread {woken}"),
+            (many, _) => format!("wakes {many} threads"),
+        },
         Operation::LockWant => "wants a lock".to_owned(),
         Operation::LockAcquire => "locks".to_owned(),
         Operation::LockRelease => "unlocks".to_owned(),

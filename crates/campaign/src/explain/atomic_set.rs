@@ -111,6 +111,7 @@ impl Teller<'_> {
             story: Story {
                 title,
                 cause,
+                message: String::new(),
                 sites,
                 stacks: stacks.collect(),
                 interest: self.interest(),
@@ -284,6 +285,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
     Story {
         title: format!("{} mix on an atomic set", wording::list(functions, NAMED)),
         cause: String::new(),
+        message: String::new(),
         sites,
         stacks: Vec::new(),
         interest: Interest::default(),

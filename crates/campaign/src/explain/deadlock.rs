@@ -1,15 +1,19 @@
 //! Deadlocks: who waits for what, held by whom; lost wake-ups as their cause.
 
-use raddle_abi::site::{Operation, SiteId};
+use raddle_abi::site::Operation;
 use raddle_trace::runner::{RawFinding, RawRecording, RawWait};
 
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
 use super::lock_names::LockNames;
+use super::waiting::{self, Awaited};
+use super::wakes::{self, Lost};
 use super::{STANDING, Story, in_words, stack_of, thread_in_words, threads_in_words};
 
 /// Waits told in the cause.
 const TOLD: usize = 4;
+/// Waits whose wake-ups are looked for.
+const LOOKED_AT: usize = 16;
 
 /// The waits that make the deadlock: those in a cycle, else all.
 pub(super) fn involved(raw: &RawFinding) -> impl Iterator<Item = &RawWait> {
@@ -28,13 +32,18 @@ pub(super) fn story(
     let mut waits: Vec<(&RawWait, Located)> = involved(raw)
         .map(|wait| (wait, locator.locate(wait.site, &wait.frames)))
         .collect();
-    // What came too early explains most; who waits for another's end explains least.
-    waits.sort_by_key(|(wait, _)| (wait.lost_wake.is_none(), wait.operation == Operation::Join));
     let in_cycle = waits.iter().filter(|(wait, _)| wait.in_cycle).count();
-    let lost = waits.iter().find_map(|(wait, located)| {
-        let (thread, site) = wait.lost_wake?;
-        let stack = wake_stack(recording, thread, site);
-        Some((*wait, located, thread, locator.locate(site, stack)))
+    let lost = match in_cycle {
+        0 => lost_wake_up(locator, recording, &waits),
+        _ => None,
+    };
+    // A lost wake-up explains most; a wait for a thread's end explains least.
+    let lost_by = lost.as_ref().map(|(thread, _)| *thread);
+    waits.sort_by_key(|(wait, _)| {
+        (
+            lost_by != Some(wait.thread),
+            wait.operation == Operation::Join,
+        )
     });
     let (title, mut cause) = match (in_cycle, &lost) {
         (1, _) => {
@@ -56,33 +65,26 @@ pub(super) fn story(
             let title = format!("{in_cycle} threads wait for {what}");
             (title, String::new())
         }
-        (0, Some((wait, located, waker, wake))) => {
-            let title = format!(
-                "{} waits for ever at {}: its wake-up came too early",
-                thread_in_words(wait.thread),
-                in_words(&located.place(true))
-            );
-            let cause = format!(
-                "The wake-up by {} at {} came before {} waited, so it was lost, and no other follows.",
-                thread_in_words(*waker),
-                in_words(&wake.place(true)),
-                thread_in_words(wait.thread),
-            );
-            (title, cause)
-        }
-        (0, None) => {
+        (0, lost) => {
+            let (why, cause) = match lost {
+                Some((_, lost)) => (lost.title.as_str(), lost.cause.clone()),
+                None => ("", String::new()),
+            };
             let title = match &waits[..] {
-                [(wait, located)] => format!(
-                    "{} waits for ever at {}",
-                    thread_in_words(wait.thread),
-                    in_words(&located.place(true))
-                ),
+                [(wait, located), others @ ..] if others.is_empty() || !why.is_empty() => {
+                    let colon = if why.is_empty() { "" } else { ": " };
+                    format!(
+                        "{} waits for ever at {}{colon}{why}",
+                        thread_in_words(wait.thread),
+                        in_words(&located.place(true)),
+                    )
+                }
                 _ => format!(
                     "{} threads wait for something that can no longer happen",
                     waits.len()
                 ),
             };
-            (title, String::new())
+            (title, cause)
         }
     };
     if cause.is_empty() || waits.len() > 1 {
@@ -99,9 +101,9 @@ pub(super) fn story(
         interest.objects.push(wait.object);
         interest.fault(wait.thread, wait.site);
         interest.waiting.push(wait.thread);
-        if let Some((thread, site)) = wait.lost_wake {
-            interest.fault(u16::try_from(thread).unwrap_or(u16::MAX), site);
-        }
+    }
+    if let Some((_, lost)) = lost {
+        lost.mark(&mut interest);
     }
     let mut sites = Vec::new();
     for (_, located) in &waits {
@@ -113,33 +115,45 @@ pub(super) fn story(
     Story {
         title: capitalised(&title),
         cause: capitalised(&cause),
+        message: String::new(),
         sites,
         stacks: waits
             .iter()
-            .map(|(wait, located)| stack_of(heading(wait, locks), wait.thread, located))
+            .map(|(wait, located)| stack_of(heading(wait, located, locks), wait.thread, located))
             .collect(),
         interest,
     }
 }
 
-/// Stack of the last wake-up that `thread` made at `site`.
-fn wake_stack(recording: &RawRecording, thread: u32, site: SiteId) -> &[u64] {
-    let wake = recording
-        .events
-        .iter()
-        .rev()
-        .find(|event| u32::from(event.thread) == thread && event.site == site);
-    wake.map_or(&[], |event| recording.stack(event))
+/// The lost wake-up that explains most, and the thread that waits for it.
+fn lost_wake_up(
+    locator: &mut Locator,
+    recording: &RawRecording,
+    waits: &[(&RawWait, Located)],
+) -> Option<(u16, Lost)> {
+    let mut best: Option<(u16, Lost)> = None;
+    for (wait, located) in waits.iter().take(LOOKED_AT) {
+        let Some(lost) = wakes::explain(locator, recording, wait, located) else {
+            continue;
+        };
+        let is_better = best
+            .as_ref()
+            .is_none_or(|(_, best)| lost.weight() > best.weight());
+        if is_better {
+            best = Some((wait.thread, lost));
+        }
+    }
+    best
 }
 
 /// "thread 1 waits for the lock `Bank.left`, held by thread 2".
-fn heading(wait: &RawWait, locks: &LockNames) -> String {
+fn heading(wait: &RawWait, located: &Located, locks: &LockNames) -> String {
     let who = thread_in_words(wait.thread);
-    format!("{who} waits for {}", awaited(wait, locks))
+    format!("{who} waits for {}", awaited(wait, located, locks))
 }
 
 /// "the lock `Bank.left`, held by thread 2".
-fn awaited(wait: &RawWait, locks: &LockNames) -> String {
+fn awaited(wait: &RawWait, located: &Located, locks: &LockNames) -> String {
     let lock = locks.get(&wait.object);
     let lock = lock.map_or_else(|| "a lock".to_owned(), |name| format!("the lock `{name}`,"));
     match (wait.operation, wait.is_lock, wait.holders.is_empty()) {
@@ -151,7 +165,14 @@ fn awaited(wait: &RawWait, locks: &LockNames) -> String {
         (_, true, false) => format!("{lock} held by {}", threads_in_words(&wait.holders)),
         (Operation::Io, ..) => "input or output".to_owned(),
         (Operation::Sleep, ..) => "a time".to_owned(),
-        (_, false, _) => "a wake-up".to_owned(),
+        (_, false, _) => match waiting::awaited(located) {
+            Awaited::Object(object) if object.wake_up == "notification" => {
+                "a notification".to_owned()
+            }
+            Awaited::Object(_) | Awaited::Unknown => "a wake-up".to_owned(),
+            Awaited::Named(what) => what.to_owned(),
+            Awaited::Task(_) => "one of its tasks to be woken".to_owned(),
+        },
     }
 }
 
@@ -166,7 +187,10 @@ fn sentences(waits: &[(&RawWait, Located)], locks: &LockNames) -> String {
         .map(|(wait, located)| {
             let who = thread_in_words(wait.thread);
             let place = in_words(&located.place(true));
-            format!("{who} waits at {place} for {}", awaited(wait, locks))
+            format!(
+                "{who} waits at {place} for {}",
+                awaited(wait, located, locks)
+            )
         })
         .collect();
     let others = waits.len() - shown;

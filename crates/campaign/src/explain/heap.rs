@@ -146,6 +146,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
     Story {
         title,
         cause,
+        message: String::new(),
         sites,
         stacks,
         interest,

@@ -28,6 +28,8 @@ const CONTEXT: u32 = 95;
 /// What a kind of finding wants to see.
 #[derive(Default)]
 pub(super) struct Interest {
+    /// Of a panic: its thread, and its number among that thread's. What comes after it does not matter.
+    pub panic: Option<(u16, usize)>,
     /// Memory at fault, from and to.
     pub memory: Vec<(u64, u64)>,
     /// Locks and other objects at fault.
@@ -77,7 +79,7 @@ pub(super) fn lanes(
     if recording.events.is_empty() {
         return without_recording(locator, raw);
     }
-    let end = end_of_story(raw, recording);
+    let end = end_of_story(raw, recording, interest);
     let start = end.saturating_sub(LOOK_BACK);
     let events = &recording.events[start..end];
     let in_view = |at: &usize| at.checked_sub(start).filter(|at| *at < events.len());
@@ -144,16 +146,23 @@ pub(super) fn lanes(
 
 /// Number of events up to the fault: what came after it does not matter. A race does not end
 /// the execution, and a panic unwinds.
-fn end_of_story(raw: &RawFinding, recording: &RawRecording) -> usize {
+fn end_of_story(raw: &RawFinding, recording: &RawRecording, interest: &Interest) -> usize {
     let events = &recording.events;
     let seen = events.partition_point(|event| u64::from(event.point) <= raw.points);
     let is_panic = |event: &RawEvent| event.operation == Operation::Panic as u16;
     match raw.kind {
         Kind::DataRace => seen,
-        Kind::Panic => events
-            .iter()
-            .rposition(is_panic)
-            .map_or(events.len(), |panic| panic + 1),
+        Kind::Panic => {
+            let of_thread = |at: &usize| {
+                is_panic(&events[*at])
+                    && interest
+                        .panic
+                        .is_none_or(|(thread, _)| events[*at].thread == thread)
+            };
+            let nth = interest.panic.map_or(0, |(_, nth)| nth);
+            let panic = (0..events.len()).filter(of_thread).nth(nth);
+            panic.map_or(events.len(), |panic| panic + 1)
+        }
         _ => events.len(),
     }
 }

@@ -7,7 +7,9 @@
 mod action;
 mod atomic_set;
 mod deadlock;
+mod early_expiry;
 mod fix;
+mod group;
 mod heap;
 mod lanes;
 mod locate;
@@ -15,9 +17,11 @@ mod lock_names;
 mod monitored;
 mod names;
 mod old_values;
+mod output;
 mod panic;
 mod paths;
 mod program_map;
+mod publication;
 mod race;
 mod renumber;
 mod symbols;
@@ -27,6 +31,8 @@ mod threads;
 mod trouble;
 mod type_names;
 mod variables;
+mod waiting;
+mod wakes;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -37,7 +43,7 @@ use raddle_trace::event::Trace;
 use raddle_trace::finding::{Finding, Place, Stack};
 use raddle_trace::naming;
 use raddle_trace::program_map::ProgramMap;
-use raddle_trace::runner::{RawFinding, RawRecording};
+use raddle_trace::runner::{RawFinding, RawRecording, RawStep};
 use raddle_trace::site_table::SiteTable;
 
 pub(crate) use self::atomic_set::outcome_in_words;
@@ -47,6 +53,7 @@ use self::locate::{Located, Locator};
 use self::lock_names::LockNames;
 pub(crate) use self::monitored::Monitored;
 use self::names::{Names, RoughNames};
+pub(crate) use self::output::shown as shown_output;
 use self::paths::Paths;
 pub use self::program_map::program_map;
 use self::symbols::{Frame, Symbols};
@@ -70,6 +77,8 @@ pub(crate) struct Explainer {
     locator: Locator,
     executable: PathBuf,
     overrides: Overrides,
+    /// Places of panics that explain no failure, of which test and how many steps.
+    expected: (Option<(usize, usize)>, panic::Expected),
     /// The program's map, once it was asked for.
     map: Option<Option<Rc<ProgramMap>>>,
 }
@@ -78,6 +87,8 @@ pub(crate) struct Explainer {
 struct Story {
     title: String,
     cause: String,
+    /// What the program said about it itself.
+    message: String,
     sites: Vec<Place>,
     stacks: Vec<Stack>,
     interest: Interest,
@@ -98,7 +109,19 @@ impl Explainer {
             locator: Locator::new(SiteTable::open(executable).ok(), symbols),
             executable: executable.to_owned(),
             overrides: options.overrides.clone(),
+            expected: Default::default(),
             map: None,
+        }
+    }
+
+    /// Says which panics begin in executions of a test that pass, too.
+    pub fn expect(&mut self, test: usize, panics: &[RawStep]) {
+        let version = Some((test, panics.len()));
+        if self.expected.0 != version {
+            let places = panics
+                .iter()
+                .map(|step| panic::place(&mut self.locator, step));
+            self.expected = (version, places.collect());
         }
     }
 
@@ -149,10 +172,25 @@ impl Explainer {
         locate::user_frame(&frames, true).map(|frame| in_words(&frame.place))
     }
 
+    /// Whether an execution with this finding shows the one of this name. A failure may be one of
+    /// several that it had, where it is not known which ones are expected.
+    pub fn shows(&mut self, raw: &RawFinding, id: &str) -> bool {
+        self.id(raw) == id || self.panic_of(raw, id).is_some()
+    }
+
+    /// The panic of this name.
+    fn panic_of<'a>(&mut self, raw: &'a RawFinding, id: &str) -> Option<panic::Chosen<'a>> {
+        if raw.kind != Kind::Panic {
+            return None;
+        }
+        let wanted = |located: &Located| name(Kind::Panic, panic::identity(located)) == id;
+        panic::choose(&mut self.locator, raw, &self.expected.1, wanted)
+    }
+
     /// The finding's name: its kind and ten hex digits over the places that make it. It does
     /// not change with lines, machines, thread numbers or addresses.
     pub fn id(&mut self, raw: &RawFinding) -> String {
-        let mut parts: Vec<String> = match raw.kind {
+        let parts: Vec<String> = match raw.kind {
             Kind::Deadlock => deadlock::involved(raw)
                 .map(|wait| {
                     let located = self.locator.locate(wait.site, &wait.frames);
@@ -161,7 +199,14 @@ impl Explainer {
                         .map_or_else(|| located.identity(), |frame| frame.place.function.clone())
                 })
                 .collect(),
-            Kind::Panic => panic::identity(&mut self.locator, raw),
+            Kind::Panic => {
+                let every = |_: &Located| true;
+                match panic::choose(&mut self.locator, raw, &self.expected.1, every) {
+                    Some(chosen) => panic::identity(&chosen.located),
+                    None => vec!["exit".to_owned(), raw.detail[0].to_string()],
+                }
+            }
+            Kind::Crash => trouble::crash_identity(&mut self.locator, raw),
             Kind::DataRace => raw
                 .steps
                 .iter()
@@ -184,24 +229,10 @@ impl Explainer {
                 .steps
                 .iter()
                 .take(1)
-                .map(|step| trouble::locate(&mut self.locator, raw.kind, step).identity())
+                .map(|step| self.locator.locate(step.site, &step.frames).identity())
                 .collect(),
         };
-        if raw.kind == Kind::Crash {
-            parts.push(raw.detail[0].to_string());
-        }
-        parts.sort();
-        parts.dedup();
-        let hash = stable_hash(raw.kind.word(), &parts);
-        format!("{}-{:010x}", raw.kind.word(), hash & 0xff_ffff_ffff)
-    }
-
-    /// Keys of the plain accesses of a data race: worth a scheduling point from now on.
-    pub fn racy_keys(&self, raw: &RawFinding) -> Vec<u64> {
-        race::plain_sites(raw)
-            .map(|site| self.key(site))
-            .filter(|&key| key != 0)
-            .collect()
+        name(raw.kind, parts)
     }
 
     /// A recording as a trace, with names that hold across executions. `None` if it is empty or
@@ -211,7 +242,14 @@ impl Explainer {
         let any = !recording.events.is_empty();
         any.then(|| {
             let map = self.map();
-            naming::name(recording, &Names::new(&mut self.locator, map), build, test)
+            let first = self.first_thread;
+            naming::name(
+                recording,
+                &Names::new(&mut self.locator, map),
+                build,
+                test,
+                first,
+            )
         })
     }
 
@@ -222,10 +260,10 @@ impl Explainer {
         let map = self.map();
         let sites = self.locator.sites()?;
         let any = !recording.events.is_empty();
-        any.then(|| naming::name(recording, &RoughNames { sites, map }, "", ""))
+        any.then(|| naming::name(recording, &RoughNames { sites, map }, "", "", 0))
     }
 
-    /// The whole finding. The caller fills in what it knows about schedule and counts.
+    /// The whole finding, under its own name.
     pub fn explain(
         &mut self,
         target: &Target,
@@ -233,9 +271,22 @@ impl Explainer {
         recording: Option<&RawRecording>,
     ) -> Finding {
         let id = self.id(raw);
+        self.explain_as(&id, target, raw, recording)
+    }
+
+    /// The whole finding, as the one of this name, which it shows. With a recording it may get the name of
+    /// all that have its cause. The caller fills in what it knows about schedule and counts.
+    pub fn explain_as(
+        &mut self,
+        id: &str,
+        target: &Target,
+        raw: &RawFinding,
+        recording: Option<&RawRecording>,
+    ) -> Finding {
         let told = recording
             .filter(|_| raw.kind == Kind::AtomicSet)
             .and_then(|recording| self.tell(raw, recording));
+        let group = recording.and_then(|recording| self.group(raw, recording));
         let locks = match recording {
             Some(recording) if raw.kind == Kind::Deadlock => self.lock_names(raw, recording),
             _ => LockNames::default(),
@@ -250,17 +301,19 @@ impl Explainer {
             Kind::AtomicSet => told.unwrap_or_else(|| atomic_set::story(&mut self.locator, raw)),
             Kind::DataRace => race::story(&mut self.locator, raw, recording),
             Kind::Deadlock => deadlock::story(&mut self.locator, raw, recording, &locks),
-            Kind::Panic => panic::story(&mut self.locator, raw),
+            Kind::Panic => panic::story(raw, self.panic_of(raw, id)),
             Kind::UseAfterFree | Kind::DoubleFree | Kind::OutOfBounds => {
                 heap::story(&mut self.locator, raw, recording)
             }
             _ => trouble::story(&mut self.locator, raw),
         };
         old_values::tell(&mut self.locator, recording, &mut story);
-        let lanes = lanes::lanes(&mut self.locator, raw, recording, &story.interest);
+        let timing = early_expiry::tell(&mut self.locator, raw, recording, &mut story);
+        let mut lanes = lanes::lanes(&mut self.locator, raw, recording, &story.interest);
+        lanes.extend(trouble::last_row(raw, &story));
         Finding {
             kind: raw.kind,
-            id,
+            id: group.map_or_else(|| id.to_owned(), |parts| name(raw.kind, parts)),
             test: target.name.clone(),
             target: target.target.clone(),
             title: wording::line(&story.title, TITLE),
@@ -269,15 +322,25 @@ impl Explainer {
             stacks: story.stacks,
             threads,
             lanes,
-            output: end_of(&raw.output),
+            message: story.message,
+            output: end_of(&output::shown(&raw.output)),
             schedule: String::new(),
             confirmed: false,
             executions: 0,
             count: 1,
             size: None,
             violation,
+            timing,
         }
     }
+}
+
+/// Kind and ten hex digits of a hash over the parts, whatever their order.
+fn name(kind: Kind, mut parts: Vec<String>) -> String {
+    parts.sort();
+    parts.dedup();
+    let hash = stable_hash(kind.word(), &parts);
+    format!("{}-{:010x}", kind.word(), hash & 0xff_ffff_ffff)
 }
 
 /// The last lines of a text.

@@ -1,210 +1,251 @@
 //! Failed tests: the panic that made the test fail.
 //!
-//! When the test's own thread only passes on the panic of a thread that it joined (by
-//! `join().unwrap()`, or by leaving a scope), that thread's panic is the one to show.
+//! A panic often has others in its train: of the thread that joins the first one's, that sends to a
+//! channel which it dropped, or that finds a lock poisoned. The first failure of an execution is the
+//! one to show. Panics that the program catches are no failures, nor are those that begin in executions
+//! that pass, too.
+
+use std::collections::HashSet;
 
 use raddle_abi::site::Operation;
+use raddle_trace::finding::Place;
 use raddle_trace::runner::{RawFinding, RawStep};
 
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
+use super::output::{self, Report};
+use super::paths::Owner;
+use super::symbols::Frame;
 use super::{Story, in_words, stack_of, thread_in_words};
 
 /// Exit code of libtest after a test that failed.
 const FAILED_TESTS: u64 = 101;
 
-/// Messages of panics that only pass another one on.
-const PASSED_ON: &[&str] = &[
+/// Messages of panics that there are only because another thread has panicked.
+const FOLLOWERS: &[&str] = &[
     "a scoped thread panicked",
-    "on an `Err` value: Any",
     "Any { .. }",
-    "on an `Err` value: PoisonError",
+    "PoisonError { .. }",
 ];
 
-pub(super) fn identity(locator: &mut Locator, raw: &RawFinding) -> Vec<String> {
-    match main_panic(raw) {
-        Some(step) => {
-            let located = locator.locate(step.site, &step.frames);
-            vec![
-                located
-                    .user(true)
-                    .map_or_else(String::new, |frame| frame.place.function.clone()),
-            ]
-        }
-        None => vec!["exit".to_owned(), raw.detail[0].to_string()],
-    }
+/// The call that stops a panic.
+const CATCH: &str = "std::panic::catch_unwind";
+
+/// Places of panics that are expected.
+pub(super) type Expected = HashSet<Place>;
+
+/// The panic to show, with its number among those of the finding.
+pub(super) struct Chosen<'a> {
+    pub step: &'a RawStep,
+    pub located: Located,
+    /// Its number among the panics of its thread.
+    nth: usize,
+    /// What the program printed for it.
+    pub message: Option<String>,
+    /// The panic by which the test's own thread failed later.
+    later: Option<(u16, Place)>,
 }
 
-pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
-    let step = main_panic(raw);
-    let located = step.map_or_else(Located::default, |step| {
-        locator.locate(step.site, &step.frames)
+/// Panics of a finding, in the order in which they began.
+pub(super) fn panics(raw: &RawFinding) -> impl Iterator<Item = &RawStep> {
+    let steps = raw.steps.iter();
+    steps.filter(|step| step.operation == Operation::Panic)
+}
+
+/// Where a panic begins, for people.
+pub(super) fn place(locator: &mut Locator, step: &RawStep) -> Place {
+    locator.locate(step.site, &step.frames).place(true)
+}
+
+/// What names a panic.
+pub(super) fn identity(located: &Located) -> Vec<String> {
+    let function = located.user(true).map(|frame| &frame.place.function);
+    vec![function.cloned().unwrap_or_default()]
+}
+
+/// The first panic that is a failure, else the last one; `wanted` says which ones come into question.
+pub(super) fn choose<'a>(
+    locator: &mut Locator,
+    raw: &'a RawFinding,
+    expected: &Expected,
+    mut wanted: impl FnMut(&Located) -> bool,
+) -> Option<Chosen<'a>> {
+    let all: Vec<(&RawStep, Located)> = panics(raw)
+        .map(|step| (step, locator.locate(step.site, &step.frames)))
+        .collect();
+    let fails = |(_, located): &&(&RawStep, Located)| {
+        !is_caught(&located.frames) && !expected.contains(&located.place(true))
+    };
+    let is_wanted: Vec<bool> = all.iter().map(|(_, located)| wanted(located)).collect();
+    let index = (0..all.len())
+        .find(|&at| is_wanted[at] && fails(&&all[at]))
+        .or_else(|| (0..all.len()).rfind(|&at| is_wanted[at]))?;
+    let reports = output::reports(&raw.output);
+    let passed_on = message(locator, &all, index, &reports).is_some_and(|message| {
+        let mut followers = FOLLOWERS.iter();
+        followers.any(|follower| message.contains(follower))
     });
-    let thread = step.map_or(0, |step| step.thread);
-    let place = located.place(true);
-    let message = message(raw);
-    let first_line = message
-        .as_deref()
-        .map(|message| message.lines().next().unwrap_or_default());
-    let title = match (step, first_line) {
-        (Some(_), Some(line)) if !line.is_empty() => format!("test panics: {line}"),
-        (Some(_), _) => format!("test panics in {}", in_words(&place)),
-        (None, _) if raw.detail[0] == FAILED_TESTS => "test fails without a panic".to_owned(),
-        (None, _) => format!("the program exits with code {}", raw.detail[0]),
+    let original = (0..index).find(|&at| {
+        let (step, located) = &all[at];
+        is_wanted[at] && step.thread != all[index].0.thread && !is_caught(&located.frames)
+    });
+    let index = original.filter(|_| passed_on).unwrap_or(index);
+    let (step, located) = &all[index];
+    let before = all[..index].iter();
+    let later = all[index + 1..].iter().rev().find(fails);
+    Some(Chosen {
+        step,
+        located: located.clone(),
+        nth: before
+            .filter(|(other, _)| other.thread == step.thread)
+            .count(),
+        message: message(locator, &all, index, &reports),
+        later: later.map(|(step, located)| (step.thread, located.place(true))),
+    })
+}
+
+/// Whether the user's code catches a panic that begins here: it called what stops it.
+fn is_caught(frames: &[Frame]) -> bool {
+    frames
+        .windows(2)
+        .any(|pair| pair[0].place.function.starts_with(CATCH) && pair[1].owner == Owner::Workspace)
+}
+
+/// What the panic hook printed for one of these panics.
+fn message(
+    locator: &Locator,
+    all: &[(&RawStep, Located)],
+    index: usize,
+    reports: &[Report],
+) -> Option<String> {
+    let is_at = |located: &Located, report: &Report| {
+        let file = locator.shown(&report.file);
+        let mut frames = located.frames.iter();
+        frames.any(|frame| frame.place.line == report.line && frame.place.file == file)
     };
-    let cause = match step {
-        Some(_) => format!(
-            "{} panics at {} in this interleaving; others of the same test pass.",
-            super::deadlock::capitalised(&thread_in_words(thread)),
-            in_words(&place)
-        ),
-        None if raw.detail[0] == FAILED_TESTS => {
-            "The test returned an error in this interleaving; others of it pass.".to_owned()
-        }
-        None => format!(
-            "Somebody ends the process with exit code {} in this interleaving; in others the \
-             test passes.",
-            raw.detail[0]
-        ),
+    let located = &all[index].1;
+    let before = all[..index].iter();
+    let same = before
+        .filter(|(_, other)| other.place(true) == located.place(true))
+        .count();
+    let own: Vec<&Report> = reports
+        .iter()
+        .filter(|report| is_at(located, report))
+        .collect();
+    let report = own.get(same).or(own.last()).copied();
+    // The hook prints one report per panic, in the same order.
+    let by_order = || reports.get(index).filter(|_| reports.len() == all.len());
+    let only = || reports.first().filter(|_| reports.len() == 1);
+    report
+        .or_else(by_order)
+        .or_else(only)
+        .map(|report| report.message.clone())
+}
+
+pub(super) fn story(raw: &RawFinding, chosen: Option<Chosen<'_>>) -> Story {
+    let Some(chosen) = chosen else {
+        return without_panic(raw);
     };
+    let (step, place) = (chosen.step, chosen.located.place(true));
+    let message = chosen.message.unwrap_or_default();
+    let title = match message.lines().next() {
+        Some(line) if !line.is_empty() => format!("test panics: {line}"),
+        _ => format!("test panics in {}", in_words(&place)),
+    };
+    let who = super::deadlock::capitalised(&thread_in_words(step.thread));
+    let mut cause = format!(
+        "{who} panics at {} in this interleaving; others of the same test pass.",
+        in_words(&place)
+    );
+    if let Some((thread, later)) = &chosen.later {
+        cause.push_str(&format!(
+            " After that, {} panics at {}.",
+            thread_in_words(*thread),
+            in_words(later)
+        ));
+    }
     let mut interest = Interest {
         shared: true,
+        panic: Some((step.thread, chosen.nth)),
         ..Interest::default()
     };
-    let (mut sites, mut stacks) = (Vec::new(), Vec::new());
-    if let Some(step) = step {
-        interest.fault(step.thread, step.site);
-        sites.push(place);
-        let heading = format!("panic of {}", thread_in_words(thread));
-        stacks.push(stack_of(heading, thread, &located));
-    }
+    interest.fault(step.thread, step.site);
+    let heading = format!("panic of {}", thread_in_words(step.thread));
     Story {
         title,
         cause,
-        sites,
-        stacks,
+        message,
+        sites: vec![place],
+        stacks: vec![stack_of(heading, step.thread, &chosen.located)],
         interest,
     }
 }
 
-/// The panic to show: the last one, or the first that it passes on.
-fn main_panic(raw: &RawFinding) -> Option<&RawStep> {
-    chosen(raw).map(|(step, _)| step)
-}
-
-/// The message of the panic to show, if the program printed it.
-fn message(raw: &RawFinding) -> Option<String> {
-    chosen(raw).and_then(|(_, message)| message)
-}
-
-fn chosen(raw: &RawFinding) -> Option<(&RawStep, Option<String>)> {
-    let panics: Vec<&RawStep> = raw
-        .steps
-        .iter()
-        .filter(|step| step.operation == Operation::Panic)
-        .collect();
-    let messages = messages(&raw.output);
-    let Some(&last) = panics.last() else {
-        return raw.steps.first().map(|step| (step, None));
+/// The test fails, and no panic tells why.
+fn without_panic(raw: &RawFinding) -> Story {
+    let message = output::error(&raw.output);
+    let (title, cause) = match (raw.detail[0], &message) {
+        (FAILED_TESTS, Some(message)) => (
+            format!("test returns an error: {message}"),
+            "The test returned an error in this interleaving; others of it pass.".to_owned(),
+        ),
+        (FAILED_TESTS, None) => (
+            "test fails without a panic".to_owned(),
+            "The test returned an error in this interleaving; others of it pass.".to_owned(),
+        ),
+        (code, _) => (
+            format!("the program exits with code {code}"),
+            format!(
+                "The process is ended with exit code {code} in this interleaving; in others the test \
+                 passes."
+            ),
+        ),
     };
-    let passes_on = |message: &str| {
-        PASSED_ON
-            .iter()
-            .any(|passed_on| message.contains(passed_on))
-    };
-    if messages.len() == panics.len() {
-        // The hook printed one message per panic, in the same order.
-        let last_index = panics.len() - 1;
-        let original = || {
-            let own = |index: &usize| {
-                panics[*index].thread != last.thread && !passes_on(&messages[*index])
-            };
-            (0..last_index).find(own)
-        };
-        let index = if passes_on(&messages[last_index]) {
-            original()
-        } else {
-            None
-        }
-        .unwrap_or(last_index);
-        return Some((panics[index], Some(messages[index].clone())));
+    Story {
+        title,
+        cause,
+        message: message.unwrap_or_default(),
+        sites: Vec::new(),
+        stacks: Vec::new(),
+        interest: Interest {
+            shared: true,
+            ..Interest::default()
+        },
     }
-    let is_passed_on = messages.last().is_some_and(|message| passes_on(message));
-    let other = panics.iter().find(|step| step.thread != last.thread);
-    match other {
-        Some(other) if is_passed_on => Some((
-            other,
-            messages.into_iter().find(|message| !passes_on(message)),
-        )),
-        _ => Some((last, messages.into_iter().next_back())),
-    }
-}
-
-/// What the panic hook printed: `thread 'NAME' panicked at FILE:LINE:COLUMN:` and the message
-/// below it, up to an empty line or a note.
-fn messages(output: &str) -> Vec<String> {
-    let reports = output.split("panicked at ").skip(1);
-    reports
-        .map(|report| {
-            let below = report.split_once('\n').map_or("", |(_, below)| below);
-            let lines = below.lines().take_while(|line| {
-                !line.is_empty() && !line.starts_with("note: ") && !line.starts_with("thread '")
-            });
-            lines.collect::<Vec<_>>().join("\n")
-        })
-        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_abi::finding::Kind;
 
-    fn raw(output: &str, threads: &[u16]) -> RawFinding {
-        let step = |&thread| RawStep {
-            site: 0,
-            operation: Operation::Panic,
-            thread,
-            address: 0,
-            len: 0,
-            frames: Vec::new(),
+    fn frames(functions: &[(&str, Owner)]) -> Vec<Frame> {
+        let frame = |&(function, owner): &(&str, Owner)| Frame {
+            place: Place {
+                function: function.to_owned(),
+                ..Place::default()
+            },
+            owner,
         };
-        RawFinding {
-            kind: Kind::Panic,
-            execution: 0,
-            seed: 0,
-            length: 0,
-            points: 0,
-            hash: 0,
-            detail: [101, 0],
-            decisions: Vec::new(),
-            steps: threads.iter().map(step).collect(),
-            waits: Vec::new(),
-            output: output.to_owned(),
-        }
-    }
-
-    const JOINED: &str = "\nthread '<unnamed>' (12) panicked at src/lib.rs:5:9:\nvalue is odd\n\
-        note: run with `RUST_BACKTRACE=1`\n\nthread 't' (11) panicked at src/lib.rs:9:9:\n\
-        called `Result::unwrap()` on an `Err` value: Any { .. }\n";
-
-    #[test]
-    fn the_panic_of_a_joined_thread_is_shown_instead_of_the_unwrap() {
-        let raw = raw(JOINED, &[1, 0]);
-        assert_eq!(main_panic(&raw).unwrap().thread, 1);
-        assert_eq!(message(&raw).unwrap(), "value is odd");
+        functions.iter().map(frame).collect()
     }
 
     #[test]
-    fn the_tests_own_panic_comes_first() {
-        let output = "\nthread '<unnamed>' panicked at a:1:1:\ncaught\n\nthread 't' panicked at \
-            src/lib.rs:9:9:\nassertion `left == right` failed\n  left: 1\n right: 2\n";
-        let raw = raw(output, &[1, 0]);
-        assert_eq!(main_panic(&raw).unwrap().thread, 0);
-        assert!(
-            message(&raw)
-                .unwrap()
-                .starts_with("assertion `left == right` failed")
+    fn only_what_the_user_catches_is_caught() {
+        let catch = ("std::panic::catch_unwind", Owner::Std);
+        let (user, dependency) = (
+            ("mine::f", Owner::Workspace),
+            ("tokio::g", Owner::Dependency),
         );
+        assert!(is_caught(&frames(&[user, catch, user])));
+        // A thread's start, a runtime of tasks, and a scope.
+        assert!(!is_caught(&frames(&[
+            user,
+            catch,
+            ("std::thread::start", Owner::Std)
+        ])));
+        assert!(!is_caught(&frames(&[user, catch, dependency, user])));
+        let scope = ("std::thread::scoped::scope", Owner::Std);
+        assert!(!is_caught(&frames(&[user, catch, scope, user])));
+        assert!(!is_caught(&frames(&[user])));
     }
 }

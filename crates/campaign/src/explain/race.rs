@@ -1,26 +1,13 @@
 //! Data races: two accesses, both with their stacks.
 
-use raddle_abi::site::{Operation, SiteId};
+use raddle_abi::site::Operation;
 use raddle_trace::runner::{RawFinding, RawRecording, RawStep};
 
 use super::action::{noun, verb};
 use super::lanes::Interest;
 use super::locate::{Located, Locator, unknown_place};
+use super::publication;
 use super::{Story, in_words, stack_of, thread_in_words};
-
-/// Sites of the plain accesses at fault.
-pub(super) fn plain_sites(raw: &RawFinding) -> impl Iterator<Item = SiteId> {
-    raw.steps
-        .iter()
-        .take(2)
-        .filter(|step| {
-            matches!(
-                step.operation,
-                Operation::Read | Operation::Write | Operation::Free
-            )
-        })
-        .map(|step| step.site)
-}
 
 /// What names an access. Only one of the two has a stack, and which one depends on their
 /// order, so the stack takes part only if the site alone does not lead to the user's code.
@@ -53,7 +40,11 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
         .iter()
         .map(|(_, located)| located.place(false))
         .collect();
-    let (title, cause) = match (&accesses[..], &places[..]) {
+    let weak = match &raw.steps[..] {
+        [later, earlier, ..] => publication::tell(locator, recording, later, earlier),
+        _ => None,
+    };
+    let (title, mut cause) = match (&accesses[..], &places[..]) {
         ([(later, _), (earlier, _)], [later_place, earlier_place]) => (
             format!(
                 "{} {} while {} {} the same memory",
@@ -96,6 +87,10 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
         })
         .collect();
     let mut interest = Interest::default();
+    if let Some((sentence, events)) = weak {
+        cause = format!("{sentence} {cause}");
+        interest.context.extend(events);
+    }
     for step in raw.steps.iter().take(2) {
         interest
             .memory
@@ -105,6 +100,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
     Story {
         title,
         cause,
+        message: String::new(),
         sites: places,
         stacks,
         interest,
@@ -112,7 +108,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, recording: &RawReco
 }
 
 /// Stack of the latest recorded event that is this access.
-fn earlier_stack<'a>(recording: &'a RawRecording, step: &RawStep) -> &'a [u64] {
+pub(super) fn earlier_stack<'a>(recording: &'a RawRecording, step: &RawStep) -> &'a [u64] {
     let event = recording.events.iter().rev().find(|event| {
         let end = event.address.wrapping_add(u64::from(event.len.max(1)));
         event.thread == step.thread

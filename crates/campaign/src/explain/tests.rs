@@ -41,6 +41,7 @@ fn explainer() -> Explainer {
         [(line, vec![user.clone()]), (line + 1000, vec![std, user])]
     });
     Explainer {
+        expected: Default::default(),
         overrides: Default::default(),
         first_thread: 0,
         locator: Locator::new(None, Symbols::known(frames)),
@@ -61,6 +62,7 @@ fn target() -> Target {
         args: Vec::new(),
         env: Vec::new(),
         cwd: PathBuf::new(),
+        private: Vec::new(),
         unseen_synchronisation: Vec::new(),
         ignored: false,
     }
@@ -123,7 +125,6 @@ fn wait(thread: u16, object: u64, holders: &[u32], line: u64) -> RawWait {
         object,
         is_lock: !holders.is_empty(),
         in_cycle: !holders.is_empty(),
-        lost_wake: None,
         holders: holders.to_vec(),
         frames: vec![line],
     }
@@ -323,27 +324,6 @@ fn a_long_message_makes_no_long_title() {
     let title = explainer().explain(&target(), &raw, None).title;
     assert_eq!(title.chars().count(), 240);
     assert!(!title.contains('\u{1b}'), "{title}");
-}
-
-#[test]
-fn a_lost_wake_up_is_the_cause() {
-    let mut raw = raw(Kind::Deadlock);
-    raw.waits = vec![RawWait {
-        lost_wake: Some((0, 0)),
-        ..wait(1, 0xf, &[], 1040)
-    }];
-    let finding = explainer().explain(&target(), &raw, None);
-    assert_eq!(
-        finding.title,
-        "Thread 1 waits for ever at `line_40` (src/lib.rs:40): its wake-up came too early"
-    );
-    assert!(
-        finding
-            .cause
-            .starts_with("The wake-up by the main thread at"),
-        "{}",
-        finding.cause
-    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Names of threads: `main`, or where they were started.
 
-use raddle_abi::plan::age_read;
+use raddle_abi::plan::Choice;
 use raddle_abi::site::Operation;
 use raddle_trace::runner::{RawFinding, RawRecording};
 
@@ -18,9 +18,9 @@ pub(super) fn names(
     let decisions = raw
         .decisions
         .iter()
-        .flat_map(|decision| match age_read(decision.to) {
-            None => [decision.from, decision.to],
-            Some(_) => [decision.from; 2],
+        .flat_map(|decision| match Choice::of(decision.to) {
+            Choice::Thread(to) => [decision.from, to],
+            _ => [decision.from; 2],
         });
     let highest = events
         .chain(steps)

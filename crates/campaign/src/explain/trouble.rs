@@ -1,27 +1,52 @@
 //! Crashes and livelocks: one place, or one per thread.
 
 use raddle_abi::finding::{Kind, STACK_OVERFLOW};
-use raddle_trace::runner::{RawFinding, RawStep};
+use raddle_trace::finding::LaneStep;
+use raddle_trace::runner::RawFinding;
 
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
-use super::{STANDING, Story, in_words, stack_of, thread_in_words};
+use super::paths::Owner;
+use super::{STANDING, Story, in_words, output, panic, stack_of, thread_in_words};
 
-/// Where a step stands. The innermost address of a crash is the instruction itself and not
-/// the one behind a call.
-pub(super) fn locate(locator: &mut Locator, kind: Kind, step: &RawStep) -> Located {
-    let mut frames = step.frames.clone();
-    if let (Kind::Crash, Some(first)) = (kind, frames.first_mut()) {
-        *first += 1;
+/// What names a crash: the signal, and the user's function that the stack says. The thread's last
+/// site is no part of it, because that one depends on what is recorded.
+pub(super) fn crash_identity(locator: &mut Locator, raw: &RawFinding) -> Vec<String> {
+    let mut parts = vec![raw.detail[0].to_string()];
+    let Some(step) = raw.steps.first() else {
+        return parts;
+    };
+    let located = locator.locate(0, &step.frames);
+    if raw.detail[0] & STACK_OVERFLOW != 0 {
+        parts.extend(recursion(&located));
+    } else if let Some(frame) = located.user(true) {
+        parts.push(frame.place.function.clone());
     }
-    locator.locate(step.site, &frames)
+    parts
+}
+
+/// The user's functions that call each other without end: which of them uses up the stack depends
+/// on how much of it the hooks take.
+fn recursion(located: &Located) -> Vec<String> {
+    let user = located
+        .frames
+        .iter()
+        .filter(|frame| frame.owner != Owner::Std)
+        .map(|frame| frame.place.function.as_str());
+    let mut functions: Vec<&str> = user.collect();
+    functions.sort_unstable();
+    let repeated = functions.chunk_by(|one, other| one == other);
+    repeated
+        .filter(|same| same.len() > 1)
+        .map(|same| same[0].to_owned())
+        .collect()
 }
 
 pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
     let steps = &raw.steps[..raw.steps.len().min(STANDING)];
     let places: Vec<Located> = steps
         .iter()
-        .map(|step| locate(locator, raw.kind, step))
+        .map(|step| locator.locate(step.site, &step.frames))
         .collect();
     let first = places.first().map(|located| located.place(true));
     let at = first
@@ -56,7 +81,9 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
         ..Interest::default()
     };
     for step in steps {
-        interest.fault(step.thread, step.site);
+        if raw.kind != Kind::Crash {
+            interest.fault(step.thread, step.site);
+        }
         if step.address != 0 && raw.kind != Kind::Crash {
             interest
                 .memory
@@ -78,10 +105,25 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
     Story {
         title,
         cause,
+        message: message(locator, raw),
         sites: first.into_iter().collect(),
         stacks: stacks.collect(),
         interest,
     }
+}
+
+/// The row of the interleaving in which a thread crashes: what it did last may stand elsewhere.
+pub(super) fn last_row(raw: &RawFinding, story: &Story) -> Option<LaneStep> {
+    let step = raw.steps.first().filter(|_| raw.kind == Kind::Crash)?;
+    Some(LaneStep {
+        thread: usize::from(step.thread),
+        place: story.sites.first()?.clone(),
+        action: match raw.detail[0] & STACK_OVERFLOW {
+            0 => format!("receives {}", signal_name(raw.detail[0])),
+            _ => "has used up its stack".to_owned(),
+        },
+        at_fault: true,
+    })
 }
 
 /// `SIGSEGV` and its like.
@@ -106,6 +148,19 @@ pub(crate) fn signal_name(number: u64) -> String {
             || format!("signal {number}"),
             |(_, name)| (*name).to_owned(),
         )
+}
+
+/// What the program said before it aborted: the message of a panic, or of C's `assert`.
+fn message(locator: &mut Locator, raw: &RawFinding) -> String {
+    if raw.kind != Kind::Crash {
+        return String::new();
+    }
+    let none = panic::Expected::new();
+    let panic = panic::choose(locator, raw, &none, |_| true);
+    panic
+        .and_then(|panic| panic.message)
+        .or_else(|| output::assertion(&raw.output))
+        .unwrap_or_default()
 }
 
 fn why(signal: u64) -> &'static str {

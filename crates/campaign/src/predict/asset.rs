@@ -22,7 +22,8 @@ use raddle_trace::event::Trace;
 use raddle_trace::program_map::ProgramMap;
 use raddle_trace::runner::PlanRequest;
 
-use super::{Prediction, key_of, program_map, pursuit, real, record_next, site_key, words};
+use super::real::{self, Shown};
+use super::{Prediction, key_of, program_map, pursuit, record_next, site_key, words};
 use crate::test_run::{Ended, TestRun};
 
 /// What tells potential violations apart: pattern, and site key and context of each access.
@@ -36,6 +37,9 @@ const MOST_KEPT: usize = 500_000;
 pub(super) const ENOUGH: u32 = 5;
 /// Tries before a prediction is set aside.
 const FIRST_TRIES: u64 = 10;
+/// Executions that show a violation after which its effect is left unknown: in another one, other
+/// threads may leave its units alone.
+const MOST_UNJUDGED: u32 = 8;
 
 /// Potential violations of a test.
 #[derive(Default)]
@@ -130,6 +134,11 @@ pub(super) fn hunt(test: &mut TestRun<'_>, prediction: Prediction) -> Ended<()> 
         for note in notes {
             test.session.note(test.target, note);
         }
+        // What happened and could not be judged counts like a failure that could not be confirmed.
+        for (id, sentence) in words::unjudged(&test.course.hunt) {
+            test.session.found().recall_unconfirmed(&id);
+            test.course.tally.unconfirmed.insert(id, sentence);
+        }
     }
     test.has_explored()
 }
@@ -202,10 +211,10 @@ pub(super) fn confirm(
     prediction: Prediction,
 ) -> Ended<()> {
     let is_first_turn = candidate.tried == 0;
-    let mut is_real = false;
+    let (mut shown, mut unjudged) = (Shown::No, 0);
     while candidate.tried < prediction.tries {
         let is_over = test.session.is_over() || !test.course.hunt.may_try();
-        if is_over || (is_first_turn && !is_real && candidate.tried == FIRST_TRIES) {
+        if is_over || (is_first_turn && shown == Shown::No && candidate.tried == FIRST_TRIES) {
             break;
         }
         let attempt = candidate.tried;
@@ -217,24 +226,32 @@ pub(super) fn confirm(
         let outcome = test.plan(&request)?;
         test.course.tally.explored += outcome.executions;
         test.course.hunt.monitored.tries += 1;
-        let is_told = pursuit::is_remarkable(&outcome)
-            && real::show(
-                test, map, &candidate, &request, &outcome, prediction, !is_real,
-            );
-        if is_told && !is_real {
-            is_real = true;
-            let hunt = &mut test.course.hunt;
-            hunt.real += 1;
-            *hunt.violations.real.entry(candidate.kind()).or_default() += 1;
+        let is_judged = shown == Shown::Judged || unjudged >= MOST_UNJUDGED;
+        let here = match pursuit::is_remarkable(&outcome) {
+            true => real::show(
+                test, map, &candidate, &request, &outcome, prediction, is_judged,
+            ),
+            false => Shown::No,
+        };
+        match here {
+            Shown::No => test.sighted(&outcome.findings, &request),
+            _ if shown == Shown::No => {
+                let hunt = &mut test.course.hunt;
+                hunt.real += 1;
+                *hunt.violations.real.entry(candidate.kind()).or_default() += 1;
+            }
+            _ => {}
         }
-        if !is_told {
-            test.sighted(&outcome.findings, &request);
+        unjudged += u32::from(here == Shown::Unjudged);
+        if here != Shown::No {
+            shown = here;
         }
-        if outcome.died.is_some() || (is_real && !prediction.all_tries) {
+        let is_done = shown == Shown::Judged || unjudged >= MOST_UNJUDGED;
+        if outcome.died.is_some() || (is_done && !prediction.all_tries) {
             return Ok(());
         }
     }
-    if is_real {
+    if shown != Shown::No {
         return Ok(());
     }
     if candidate.tried < prediction.tries {

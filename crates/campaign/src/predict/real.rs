@@ -2,8 +2,9 @@
 //!
 //! It is a finding of `predict` if what the two units of work read and left is what they read and
 //! leave in no serial order. If the execution fails as no serial one does, that failure is the finding, and the
-//! violation explains it. Everything else may be meant as it is. Of the violations of one set
-//! between the same two functions one is reported.
+//! violation explains it. Everything else may be meant as it is; where there is no serial execution to compare
+//! with, that is said at the end of the test. Of the violations of one set between the same two functions one is
+//! reported.
 
 use std::time::Instant;
 
@@ -24,8 +25,19 @@ use crate::test_run::TestRun;
 /// What violations are told apart by when they are reported: the set, and the keys of both functions.
 pub(super) type Kind = (String, Vec<u64>);
 
-/// Looks at an execution in which the order of a potential violation was realised, or that failed. True if the
-/// violation happened; then the execution's findings are taken up too.
+/// What an execution shows of a violation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// It did not happen.
+    No,
+    /// It happened, and what it led to is not known.
+    Unjudged,
+    /// It happened, and what it led to is known.
+    Judged,
+}
+
+/// Looks at an execution in which the order of a potential violation was realised, or that failed. If the
+/// violation happened, the execution's findings are taken up too, and it is judged unless it is by now.
 pub(super) fn show(
     test: &mut TestRun<'_>,
     map: &ProgramMap,
@@ -33,37 +45,37 @@ pub(super) fn show(
     request: &PlanRequest,
     outcome: &Outcome,
     prediction: Prediction,
-    is_first: bool,
-) -> bool {
+    is_judged: bool,
+) -> Shown {
     // The same execution again, with everything written down.
     let recorded = PlanRequest {
         record: true,
         ..request.clone()
     };
     let Some(execution) = test.try_out(&recorded) else {
-        return false;
+        return Shown::No;
     };
     let Some(recording) = &execution.recording else {
-        return false;
+        return Shown::No;
     };
     let Some(trace) = named(test, recording) else {
-        return false;
+        return Shown::No;
     };
     let number = test.course.tally.explored;
     let observed = seen::look_at_try(test, &trace, map, number);
     show_cycles(test, map, &recorded, &execution, &observed, prediction);
     if find(&observed, &trace, candidate).is_none() {
-        return false;
+        return Shown::No;
     }
-    if !is_first {
+    if is_judged {
         test.sighted(&outcome.findings, request);
-        return true;
+        return Shown::Judged;
     }
     let Some(monitored) = test.explainer().monitored(recording) else {
-        return false;
+        return Shown::No;
     };
     let Some(observed) = find(&monitored.observed, &monitored.trace, candidate) else {
-        return false;
+        return Shown::No;
     };
     let candidate_words = || words::real(&candidate.violation, &candidate.trace, map);
     let case = Case {
@@ -76,8 +88,7 @@ pub(super) fn show(
         monitored: &monitored,
         observed,
     };
-    case.report(test, outcome, prediction);
-    true
+    case.report(test, outcome, prediction)
 }
 
 /// Judges what nobody predicted: two units of work, each of which comes before the other, though no
@@ -167,7 +178,8 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    fn report(&self, test: &mut TestRun<'_>, outcome: &Outcome, prediction: Prediction) {
+    /// Judges it and tells what came of that.
+    fn report(&self, test: &mut TestRun<'_>, outcome: &Outcome, prediction: Prediction) -> Shown {
         let Self {
             map,
             request,
@@ -176,31 +188,49 @@ impl Case<'_> {
             observed,
             ..
         } = *self;
+        let is_asked = test.session.options.prediction.is_some();
+        if !is_asked && severity::failures(execution).is_empty() {
+            // Nothing follows from it. Whether it is meant so is for those to say who ask for a
+            // prediction: types that hand over from one function to another do the same.
+            test.sighted(&outcome.findings, request);
+            return Shown::Judged;
+        }
+        let kind = kind_of(observed, &monitored.trace);
         let start = Instant::now();
         let judgement = severity::judge(test, map, request, execution, monitored, observed);
         test.course.confirming += start.elapsed();
         if !judgement.failures.is_empty() {
+            test.course.hunt.judged.insert(kind);
             let evidence = Evidence {
                 violation: self.violation(test, &judgement),
                 outcome: None,
             };
-            return test.sighted_with(&outcome.findings, request, &evidence);
+            test.sighted_with(&outcome.findings, request, &evidence);
+            return Shown::Judged;
         }
         test.sighted(&outcome.findings, request);
-        if test.session.options.prediction.is_none() {
-            // Nothing follows from it. Whether it is meant so is for those to say who ask for a
-            // prediction: types that hand over from one function to another do the same.
-            return;
+        if !is_asked {
+            return Shown::Judged;
         }
         let is_atomic = self.is_atomic && !prediction.is_strict;
         if judgement.severity == Severity::Unserializable && !is_atomic {
-            return self.finding(test, judgement);
+            test.course.hunt.judged.insert(kind);
+            self.finding(test, judgement);
+            return Shown::Judged;
         }
-        test.course.hunt.harmless += usize::from(self.is_predicted);
         let note = (self.words)();
+        if judgement.severity == Severity::Unknown && !is_atomic {
+            // No finding: functions that hand something over may be meant to mix, and where one has
+            // no serial order with the other nothing tells that from a bug. It is not hidden either.
+            test.course.hunt.unjudged.entry(kind).or_insert(note);
+            return Shown::Unjudged;
+        }
+        test.course.hunt.judged.insert(kind);
+        test.course.hunt.harmless += usize::from(self.is_predicted);
         let names = self.names();
-        let why = words::why_harmless(judgement.severity, is_atomic, &names);
+        let why = words::why_harmless(judgement.severity, &names);
         test.session.detail(test.target, format!("{note}; {why}"));
+        Shown::Judged
     }
 
     fn finding(&self, test: &mut TestRun<'_>, judgement: Judgement) {

@@ -134,7 +134,7 @@ pub(crate) fn conclude(
         is_complete: course.is_searched,
         tries: *tries,
         hits: *hits,
-        executions: course.tally.explored,
+        executions: course.tally.explored - course.before.explored,
         seconds: hunt.spent.as_secs_f64(),
     })));
 }

@@ -30,6 +30,20 @@ pub(super) fn summary(hunt: &Hunt) -> Vec<String> {
     notes
 }
 
+/// Violations of kinds of which none could be judged, each with what tells it from others.
+pub(super) fn unjudged(hunt: &Hunt) -> Vec<(String, String)> {
+    let unjudged = hunt.unjudged.iter();
+    let unjudged = unjudged.filter(|(kind, _)| !hunt.judged.contains(*kind));
+    let named = unjudged.map(|((set, functions), words)| {
+        let sentence = format!(
+            "{words}; whether that does harm is not known, because no execution was found with one function wholly \
+             after the other to compare it with"
+        );
+        (format!("atomic-set {set} {functions:x?}"), sentence)
+    });
+    named.collect()
+}
+
 fn violations(predicted: usize, real: usize) -> String {
     match predicted {
         0 => "no violation of an atomic set is predicted".to_owned(),
@@ -163,21 +177,20 @@ fn what(violation: &Violation, trace: &Trace, map: &ProgramMap) -> String {
 }
 
 /// Why a violation that happened is no finding.
-pub(super) fn why_harmless(severity: Severity, is_atomic: bool, names: &[String; 2]) -> String {
+pub(super) fn why_harmless(severity: Severity, names: &[String; 2]) -> String {
     match severity {
         Severity::AsIf(first) => format!(
             "what was read and left is the same as with `{}` before `{}`",
             names[first],
             names[1 - first]
         ),
-        Severity::Unserializable if is_atomic => {
-            "every access is atomic, so that it may be meant so (`--strict` reports it)".to_owned()
-        }
         Severity::Waits(unit) => format!(
             "`{}` waits for others in its middle, and lets them in",
             names[unit]
         ),
-        _ => "there is no execution with one after the other to compare it with".to_owned(),
+        Severity::Unserializable | Severity::Unknown => {
+            "every access is atomic, so that it may be meant so (`--strict` reports it)".to_owned()
+        }
     }
 }
 

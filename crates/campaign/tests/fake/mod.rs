@@ -12,6 +12,7 @@ use raddle_abi::control::{
 use raddle_abi::finding::{FindingHeader, Kind};
 use raddle_abi::plan::Plan;
 use raddle_abi::{ABI_VERSION, control, env};
+use raddle_campaign::Options;
 
 /// Variable that says how the worker behaves.
 pub const BEHAVIOUR: &str = "FAKE_WORKER";
@@ -147,7 +148,9 @@ fn run_plan(fake: &Fake, behaviour: &str) -> PlanEnd {
             control.executions.fetch_add(1, Ordering::Release);
             continue;
         }
-        let seed = plan.seed + index;
+        let seed = plan.seed.wrapping_add(index);
+        // Which one it is of the test's executions.
+        let number = seed.wrapping_sub(Options::default().first_seed());
         control.seed.store(seed, Ordering::Relaxed);
         control.exit_code.store(0, Ordering::Relaxed);
         let mut hash = if is_serial { 7 } else { seed };
@@ -173,11 +176,11 @@ fn run_plan(fake: &Fake, behaviour: &str) -> PlanEnd {
                 fake.put(FINDINGS_OFFSET, &[0xff; 64]);
                 control.findings.store(u32::MAX, Ordering::Release);
             }
-            "crashes" if !is_serial && seed == 3 => crash(),
-            "panics" if !is_serial && (is_replay || seed % 4 == 3) => {
+            "crashes" if !is_serial && number == 3 => crash(),
+            "panics" if !is_serial && (is_replay || number % 4 == 3) => {
                 fake.write_finding(Kind::Panic, seed);
             }
-            "panics once" if !is_serial && !is_replay && seed == 3 => {
+            "panics once" if !is_serial && !is_replay && number == 3 => {
                 fake.write_finding(Kind::Panic, seed);
             }
             "is cut" if !is_serial => {
@@ -201,7 +204,7 @@ fn run_plan(fake: &Fake, behaviour: &str) -> PlanEnd {
         let all = control.plan_hash.load(Ordering::Relaxed);
         control
             .plan_hash
-            .store(all.wrapping_mul(31) + hash, Ordering::Relaxed);
+            .store(all.wrapping_mul(31).wrapping_add(hash), Ordering::Relaxed);
         control.points.fetch_add(10, Ordering::Relaxed);
         control.executions.fetch_add(1, Ordering::Release);
     }

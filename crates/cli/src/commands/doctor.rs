@@ -10,6 +10,7 @@ use crate::cargo_flags::CargoFlags;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::StopFlag;
+use crate::limits;
 use crate::machine;
 use crate::session::{cargo_config, clang, find_toolchain};
 use crate::toolchain::Toolchain;
@@ -24,6 +25,7 @@ pub(super) fn run(command: &DoctorCommand) -> Result<Exit, Failure> {
     }
     checks.push(linker());
     checks.extend(machine::checks());
+    checks.extend(limits::checks());
     let bad = checks.iter().any(|check| check.result == CheckResult::Bad);
     for check in checks {
         console.show(&Event::Check(check));

@@ -6,9 +6,10 @@ mod sources;
 mod supplied;
 mod trials;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use raddle_campaign::{self as campaign, Options, Overrides};
@@ -21,12 +22,17 @@ use raddle_generate::print::{Printer, is_about_results};
 use raddle_generate::program::Program;
 use raddle_generate::search::{self, Report, Search, Settings, Violation, shrink_violation};
 use raddle_generate::supplied::CRATE;
-use raddle_report::{Event, GeneratedTest, Note, Operation, PairCell, PairCoverage, Spent};
+use raddle_report::{
+    Event, ExcusedResults, GeneratedTest, Note, Operation, PairCell, PairCoverage, Spent,
+    UncheckedResults,
+};
 use raddle_trace::runner::{Runner, RunnerError};
 
-use crate::arguments::GenerateCommand;
+use self::confirm::Confirmed;
+use crate::arguments::{GenerateCommand, Relaxation};
 use crate::cache::Cache;
 use crate::cargo_flags::CargoFlags;
+use crate::config::Config;
 use crate::documentation::Documentation;
 use crate::exit::{Exit, Failure};
 use crate::metadata::Metadata;
@@ -65,6 +71,7 @@ pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
         ..CargoFlags::default()
     };
     let mut session = Session::open(flags, command.run.clone(), command.output)?;
+    let relaxed = adopt(&mut session, &command)?;
     if command.package.is_some() {
         session
             .console
@@ -84,7 +91,44 @@ pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
         show(&mut session, &discovery, &harness);
         return Ok(Exit::Clean);
     }
-    generate(&mut session, &scratch, &command, &discovery, &harness)
+    generate(
+        &mut session,
+        &scratch,
+        &command,
+        &discovery,
+        &harness,
+        &relaxed,
+    )
+}
+
+/// Takes over what the raddle.toml of the user's workspace says, or that of the current directory for a package of the
+/// registry, and returns which methods it and the command relax.
+fn adopt(session: &mut Session, command: &GenerateCommand) -> Result<Vec<Relaxation>, Failure> {
+    let directory = match &command.package {
+        Some(_) => PathBuf::from("."),
+        None => Metadata::load(&command.cargo)?.workspace_root,
+    };
+    let config = Config::load(&directory)?;
+    session.run = command.run.clone().over(config.run);
+    session.ignore = config.ignore;
+    let rules = config.relax.into_iter();
+    let rules = rules.filter(|rule| rule.is_about(&command.subject));
+    let rules = rules.map(|rule| Relaxation {
+        method: rule.method,
+        reason: rule.reason,
+    });
+    Ok(rules.chain(command.relax.iter().cloned()).collect())
+}
+
+/// Relaxes the methods of a program that the user names.
+fn relax(program: &mut Program, relaxed: &[Relaxation]) -> Result<(), Failure> {
+    for Relaxation { method, reason } in relaxed {
+        if !program.relax(method, reason) {
+            let sentence = format!("there is no operation `{method}` to relax; `--list` shows all");
+            return Err(Failure::new(Exit::Usage, sentence));
+        }
+    }
+    Ok(())
 }
 
 /// Finds out what the type offers.
@@ -288,6 +332,7 @@ fn generate(
     command: &GenerateCommand,
     discovery: &Discovery,
     harness: &Harness<'_>,
+    relaxed: &[Relaxation],
 ) -> Result<Exit, Failure> {
     let targets = session.build(&[])?;
     let Some(target) = targets.first() else {
@@ -295,20 +340,21 @@ fn generate(
         return Err(Failure::new(Exit::Internal, sentence));
     };
     let options = session.campaign_options();
-    let most = command.run.max_findings.unwrap_or(1);
-    let settings = Settings {
+    let most = usize::try_from(session.run.max_findings.unwrap_or(1)).unwrap_or(usize::MAX);
+    let mut settings = Settings {
         guidance: command.guidance,
-        threads: usize::from(command.threads),
+        threads: command.threads.map(usize::from),
         schedules: command.schedules,
         strategy: options.strategy.clone(),
         memory: options.memory_model,
         seed: options.seed,
         deadline: Instant::now() + options.time,
-        most_violations: usize::try_from(most).unwrap_or(usize::MAX),
+        most_violations: 1,
     };
     let map = campaign::program_map(&target.exe, &Overrides::default())
         .map_err(|error| Failure::new(Exit::Internal, error))?;
     let mut program = Program::new(discovery, harness).compiled(discovery, &map);
+    relax(&mut program, relaxed)?;
     let patient = Options {
         // What was found is made smaller when the time is over.
         time: options.time + LAST,
@@ -329,6 +375,9 @@ fn generate(
     let excluded = campaign::with_runner(target, &patient, stop.as_atomic(), |runner| {
         calibrate(&mut program, runner, settings.seed)
     });
+    // Calibration leaves the search at least half of the time.
+    let least = Instant::now() + options.time / 2;
+    settings.deadline = settings.deadline.max(least);
     for one in excluded.map_err(broken)? {
         session
             .console
@@ -349,32 +398,90 @@ fn generate(
         program: &program,
         shown: Shown::new(),
     };
+    let mut outcome = Outcome::default();
     let exit = loop {
         let found = campaign::with_runner(target, &patient, stop.as_atomic(), |runner| {
             let before = search.go_on(runner, &|| stop.check().is_err())?;
-            let new = search.report.violations[before..].iter();
-            new.map(|violation| write(&printer, &settings, violation, runner))
-                .collect::<Result<Vec<_>, RunnerError>>()
+            let new = search.report.violations.iter().enumerate().skip(before);
+            let written = new.map(|(number, violation)| {
+                let written = write(&printer, &settings, violation, runner)?;
+                Ok(written.map(|test| (number, test)))
+            });
+            written.collect::<Result<Vec<_>, RunnerError>>()
         });
         let written = found.map_err(broken)?;
-        let is_over = written.is_empty();
-        if is_over && session.stop.check().is_err() {
-            break Exit::Interrupted;
+        if written.is_empty() {
+            let is_stopped = session.stop.check().is_err();
+            outcome.is_untested = search.report.tally.tests == 0;
+            break outcome.exit(is_stopped, options.allows_inconclusive);
         }
         let tests: Vec<_> = written.into_iter().flatten().collect();
-        match (is_over, tests.is_empty()) {
-            (true, _) => break Exit::Clean,
-            (false, true) => continue,
-            (false, false) => {}
+        if tests.is_empty() {
+            continue;
         }
-        // What the written test does not show is passed over, and the search goes on.
-        match confirm::confirm(session, scratch, tests)? {
-            Exit::Clean => {}
-            exit => break exit,
+        let begun = Instant::now();
+        let confirmed = confirm::confirm(session, scratch, &tests)?;
+        for (number, _) in &tests {
+            // What the user does not want to hear about is not looked for any further either.
+            if confirmed.settled.contains(number) {
+                search.settle(*number);
+            }
+        }
+        // What the written test does not show is passed over, and costs the search no time.
+        if confirmed.settled.is_empty() {
+            let lost = begun
+                .elapsed()
+                .min(options.time.saturating_sub(outcome.lost));
+            outcome.lost += lost;
+            search.extend(lost);
+        }
+        outcome.add(confirmed);
+        if outcome.is_interrupted || outcome.findings.len() >= most {
+            break outcome.exit(false, options.allows_inconclusive);
         }
     };
-    conclude(session, &program, &search.report);
+    conclude(session, &program, &search.report, outcome.count());
     Ok(exit)
+}
+
+/// What the tests that were written came to.
+#[derive(Default)]
+struct Outcome {
+    /// Ids of findings that need threads, each once.
+    findings: BTreeSet<String>,
+    /// Tests that fail without any concurrency.
+    sequential: usize,
+    /// Tests that do not show what they were written for.
+    unconfirmed: usize,
+    /// Time that went into tests that showed nothing.
+    lost: Duration,
+    is_interrupted: bool,
+    /// The time was over before the first test.
+    is_untested: bool,
+}
+
+impl Outcome {
+    fn add(&mut self, confirmed: Confirmed) {
+        self.findings.extend(confirmed.findings);
+        self.sequential += confirmed.sequential;
+        self.unconfirmed += confirmed.unconfirmed;
+        self.is_interrupted |= confirmed.is_interrupted;
+    }
+
+    fn count(&self) -> usize {
+        self.findings.len() + self.sequential
+    }
+
+    fn exit(&self, is_stopped: bool, allows_inconclusive: bool) -> Exit {
+        match self.count() {
+            0 if is_stopped || self.is_interrupted => Exit::Interrupted,
+            // What was seen and could not be shown again may be there all the same.
+            0 if self.unconfirmed > 0 && !allows_inconclusive => Exit::Inconclusive,
+            0 if self.is_untested && !allows_inconclusive => Exit::Inconclusive,
+            0 => Exit::Clean,
+            _ => Exit::Findings,
+        }
+    }
 }
 
 /// Makes the test of a violation as small as it gets, and writes it down; nothing if there are too
@@ -420,11 +527,13 @@ fn write(
     }))
 }
 
-/// Shows what was covered, what only weak methods show, and which methods never returned.
-fn conclude(session: &mut Session, program: &Program, report: &Report) {
-    session
-        .console
-        .show(&Event::Coverage(Box::new(coverage(program, report))));
+/// Shows what was covered, what no order explains, and which methods never returned.
+fn conclude(session: &mut Session, program: &Program, report: &Report, findings: usize) {
+    let coverage = PairCoverage {
+        findings,
+        ..coverage(program, report)
+    };
+    session.console.show(&Event::Coverage(Box::new(coverage)));
     for (number, waits) in &report.waits {
         if waits.ended == 0 && waits.begun >= MANY_WAITS {
             session.console.note(format!(
@@ -436,7 +545,7 @@ fn conclude(session: &mut Session, program: &Program, report: &Report) {
         }
     }
     for note in &report.notes {
-        let text = format!("{note}, but only methods show it that may do so");
+        let text = note.clone();
         session.console.campaign_event(campaign::Event::Note(Note {
             text,
             is_detail: true,
@@ -452,6 +561,29 @@ fn spent(spent: &search::Spent) -> Spent {
         counting: spent.counting.as_secs_f64(),
         judging: spent.judging.as_secs_f64(),
     }
+}
+
+fn unchecked(program: &Program, report: &Report) -> Vec<UncheckedResults> {
+    let checks = &report.checks;
+    let unchecked = checks.unchecked.iter().map(|(number, results)| {
+        let why = program.unchecked(*number);
+        UncheckedResults {
+            method: program.name(*number).to_owned(),
+            why: why.unwrap_or_else(|| "may read stale values".to_owned()),
+            results: *results,
+            unexplained: checks.unexplained.get(number).copied().unwrap_or(0),
+        }
+    });
+    unchecked.collect()
+}
+
+fn excused(report: &Report) -> Vec<ExcusedResults> {
+    let excused = report.checks.excused.iter();
+    let excused = excused.map(|(excuse, executions)| ExcusedResults {
+        why: excuse.words(),
+        executions: *executions,
+    });
+    excused.collect()
 }
 
 fn coverage(program: &Program, report: &Report) -> PairCoverage {
@@ -486,6 +618,11 @@ fn coverage(program: &Program, report: &Report) -> PairCoverage {
         tests: report.tally.tests,
         invalid: report.tally.invalid,
         executions: report.tally.executions,
+        findings: 0,
+        repeated_races: report.repeated,
+        checked_results: report.checks.checked,
+        unchecked: unchecked(program, report),
+        excused: excused(report),
         spent: spent(&report.spent),
         over_time: report.over_time.clone(),
     }

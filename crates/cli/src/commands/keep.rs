@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::Context;
-use raddle_campaign::find_stored;
+use raddle_campaign::{LARGEST, find_stored, read_file};
 use raddle_report::Sources;
 
 use crate::arguments::KeepCommand;
@@ -32,7 +32,7 @@ pub(super) fn run(command: &KeepCommand) -> Result<Exit, Failure> {
     let config = Config::load(&root)?;
     let output = command.output.over(config.output);
     let mut console = Console::new(output, sources, StopFlag::install()?);
-    let text = fs::read(&stored.schedule)
+    let text = read_file(&stored.schedule, LARGEST)
         .with_context(|| format!("cannot read {}", stored.schedule.display()))
         .or_exit(Exit::Usage)?;
     let directory = root.join(REGRESSIONS);

@@ -1,16 +1,20 @@
 //! `cargo raddle replay ID|FILE`: the execution of a finding again.
+//!
+//! The file is data: it may name a test of the build that it is replayed in. A program and its
+//! arguments are the user's to name, now or when the finding was made.
 
 use std::path::{Path, PathBuf};
 
-use raddle_campaign::{self as campaign, Options, Stored, Target, find_stored};
-use raddle_report::{Event, Replay};
+use raddle_campaign::{self as campaign, LARGEST, Options, Stored, Target, find_stored, read_file};
+use raddle_report::{Event, Replay, visible_line};
 use raddle_schedule::schedule_file::Schedule;
 
 use crate::arguments::ReplayCommand;
 use crate::cargo_flags::CargoFlags;
-use crate::console::Console;
+use crate::console::{Console, own_name};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::StopFlag;
+use crate::known_commands::KnownCommand;
 use crate::metadata::Metadata;
 use crate::program::{self, ProgramSession};
 use crate::session::Session;
@@ -20,9 +24,12 @@ pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
     if let Some((stored, results)) = program::find_stored(&command.finding, &command.program)? {
         return run_program(command, &stored, &results);
     }
-    let results = Metadata::load(&command.cargo)?.results();
-    let stored = find_stored(&command.finding, &results)?;
-    let (flags, arguments) = how_built(command.cargo, &stored, &results);
+    if let Some(program) = &command.given {
+        return Err(not_of_a_program(&command.finding, program));
+    }
+    let metadata = Metadata::load(&command.cargo)?;
+    let stored = find_stored(&command.finding, &metadata.results())?;
+    let (flags, arguments) = how_built(command.cargo, command.rest, &stored, &metadata)?;
     let mut session = Session::open(flags, command.run, command.output)?;
     session.branches = command.branches;
     let targets = session.build(&arguments)?;
@@ -38,13 +45,9 @@ pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
 
 /// The finding of a program that cargo does not build.
 fn run_program(command: ReplayCommand, stored: &Stored, results: &Path) -> Result<Exit, Failure> {
-    let remembered = StoredFlags::load(results, &stored.id);
-    let flags = match remembered {
-        Some(remembered) => remembered.with(&command.program),
-        None => StoredFlags::of_program(&arguments(stored), &command.program),
-    };
+    let (program, flags) = how_started(&command, stored, results)?;
     let mut session = ProgramSession::open(command.program, command.run, command.output)?;
-    let target = session.target(&stored.test, &flags)?;
+    let target = session.target(&program, &flags)?;
     let options = session.campaign_options();
     let (console, stop) = (&mut session.console, &session.stop);
     let wanted = Wanted {
@@ -73,7 +76,7 @@ fn repeat(
     let is_traced = wanted.trace.is_some();
     let (times, stop_at) = (wanted.times, stop.as_atomic());
     let replay = campaign::replay(target, stored, times, is_traced, options, stop_at)?;
-    if let Some(why) = replay.not_testable {
+    if let Some(why) = replay.not_testable.filter(|_| replay.runs == 0) {
         return Err(Failure::new(
             Exit::ProgramBroken,
             format!("{} cannot be replayed: {why}", stored.id),
@@ -92,6 +95,14 @@ fn repeat(
         }
     }
     let reproduced = replay.reproduced;
+    let exit = match (reproduced, replay.others.is_empty()) {
+        (1.., _) => Exit::Findings,
+        (0, false) if !options.allows_inconclusive => Exit::Inconclusive,
+        (0, _) => match stop.check() {
+            Ok(()) => Exit::Clean,
+            Err(failure) => failure.exit,
+        },
+    };
     console.show(&Event::Replay(Box::new(Replay {
         id: stored.id.clone(),
         runs: replay.runs,
@@ -99,52 +110,134 @@ fn repeat(
         diverged: replay.diverged,
         others: replay.others,
         finding: replay.finding,
+        exit: exit as u8,
     })));
-    if reproduced > 0 {
-        return Ok(Exit::Findings);
+    Ok(exit)
+}
+
+/// The program and its arguments: those that the user names, or has named when `test` found it.
+fn how_started(
+    command: &ReplayCommand,
+    stored: &Stored,
+    results: &Path,
+) -> Result<(String, StoredFlags), Failure> {
+    if let Some(program) = &command.given {
+        let flags = StoredFlags::of_program(&command.rest, &command.program);
+        return Ok((program.clone(), flags));
     }
-    stop.check()?;
-    Ok(Exit::Clean)
+    let arguments = arguments(stored);
+    let remembered = StoredFlags::load(results, &stored.id);
+    let remembered = remembered.unwrap_or_else(|| StoredFlags {
+        arguments: arguments.clone(),
+        ..StoredFlags::default()
+    });
+    let known = KnownCommand {
+        directory: &program::root()?,
+        program: Some(&stored.test),
+        flags: &remembered,
+    };
+    if remembered.arguments == arguments && known.is_known() {
+        return Ok((stored.test.clone(), remembered.with(&command.program)));
+    }
+    let words = [&command.finding, &stored.test]
+        .into_iter()
+        .chain(&arguments);
+    Err(unknown_program(
+        &stored.test,
+        &format!("{} replay {}", own_name(), shell_words(words)),
+    ))
 }
 
 /// The flags of the run that found it, unless the user names others.
-fn how_built(given: CargoFlags, stored: &Stored, results: &Path) -> (CargoFlags, Vec<String>) {
-    if !given.chooses() {
-        if let Some(remembered) = StoredFlags::load(results, &stored.id)
-            && let Some(flags) = remembered.cargo_flags()
-        {
-            let manifest_path = given.manifest_path.or(flags.manifest_path);
-            let target_dir = given.target_dir.or(flags.target_dir);
-            let flags = CargoFlags {
-                manifest_path,
-                target_dir,
-                ..flags
-            };
-            return (flags, remembered.arguments);
-        }
-        if let Some(flags) = program_flags(&given, &stored.target) {
-            return (flags, arguments(stored));
+fn how_built(
+    given: CargoFlags,
+    rest: Vec<String>,
+    stored: &Stored,
+    metadata: &Metadata,
+) -> Result<(CargoFlags, Vec<String>), Failure> {
+    let program = program_name(&stored.target);
+    if !given.has_programs() && !rest.is_empty() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "arguments after `--` are for a program: name it with --bin or --example",
+        ));
+    }
+    let is_program_given = program.is_none() || given.has_programs();
+    if is_program_given && (given.chooses() || !rest.is_empty()) {
+        return Ok((given, rest));
+    }
+    let arguments = arguments(stored);
+    let remembered = StoredFlags::load(&metadata.results(), &stored.id);
+    let flags = remembered.as_ref().and_then(StoredFlags::cargo_flags);
+    if let (Some(remembered), Some(flags)) = (&remembered, flags.clone())
+        && !given.chooses()
+    {
+        let known = KnownCommand {
+            directory: &metadata.workspace_root,
+            program: None,
+            flags: remembered,
+        };
+        let is_same = program.is_none() || flags.has_programs();
+        if is_same && remembered.arguments == arguments && known.is_known() {
+            return Ok((flags.in_place_of(&given), arguments));
         }
     }
-    (given, arguments(stored))
+    if let Some((flag, name)) = program {
+        let mut words = vec![&stored.id, &flag, &name];
+        let end = "--".to_owned();
+        if !arguments.is_empty() {
+            words.push(&end);
+            words.extend(&arguments);
+        }
+        let command = format!("{} replay {}", own_name(), shell_words(words));
+        return Err(unknown_program(&stored.target, &command));
+    }
+    let chosen = flags.map_or_else(CargoFlags::default, CargoFlags::choices);
+    Ok((chosen.in_place_of(&given), Vec::new()))
+}
+
+fn unknown_program(program: &str, command: &str) -> Failure {
+    Failure::new(
+        Exit::Usage,
+        format!(
+            "the schedule is of the program `{}`, which `test` has not run here in this way; \
+             a file does not decide what is run: if it is the right program, name it, as in `{}`",
+            visible_line(program),
+            visible_line(command)
+        ),
+    )
+}
+
+fn not_of_a_program(finding: &str, program: &str) -> Failure {
+    Failure::new(
+        Exit::Usage,
+        format!("{finding} is not of a program like `{program}`, but of a target of cargo's"),
+    )
 }
 
 /// The program's arguments, as the schedule file has them.
 fn arguments(stored: &Stored) -> Vec<String> {
-    let contents = std::fs::read(&stored.schedule).unwrap_or_default();
+    let contents = read_file(&stored.schedule, LARGEST).unwrap_or_default();
     Schedule::parse(&contents).map_or_else(|_| Vec::new(), |schedule| schedule.arguments)
 }
 
-/// Programs are built only when they are named.
-fn program_flags(given: &CargoFlags, target: &str) -> Option<CargoFlags> {
+/// The flag and the name by which a program of cargo's is run; `None` for tests.
+fn program_name(target: &str) -> Option<(String, String)> {
     let target = target.rsplit(':').next()?;
-    let mut flags = given.clone();
-    match target.split_once('/')? {
-        ("bin", name) => flags.bin.push(name.to_owned()),
-        ("example", name) => flags.example.push(name.to_owned()),
-        _ => return None,
-    }
-    Some(flags)
+    let (kind, name) = target.split_once('/')?;
+    matches!(kind, "bin" | "example").then(|| (format!("--{kind}"), name.to_owned()))
+}
+
+/// Words as a shell takes them.
+fn shell_words<'a>(words: impl IntoIterator<Item = &'a String>) -> String {
+    let quoted = words.into_iter().map(|word| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
+        match !word.is_empty() && word.bytes().all(is_plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 fn find_target<'a>(targets: &'a [Target], stored: &Stored) -> Result<&'a Target, Failure> {
@@ -156,8 +249,30 @@ fn find_target<'a>(targets: &'a [Target], stored: &Stored) -> Result<&'a Target,
             Exit::NothingToTest,
             format!(
                 "there is no test `{}` in {} any more; if it needs other cargo flags, give them to `replay`",
-                stored.test, stored.target
+                visible_line(&stored.test),
+                visible_line(&stored.target)
             ),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{program_name, shell_words};
+
+    #[test]
+    fn only_programs_have_a_flag() {
+        let name = |target| program_name(target).map(|(flag, name)| format!("{flag} {name}"));
+        assert_eq!(name("bin/a").as_deref(), Some("--bin a"));
+        assert_eq!(name("member:example/b").as_deref(), Some("--example b"));
+        assert_eq!(name("bins/a"), None);
+        assert_eq!(name("tests/a"), None);
+        assert_eq!(name("lib"), None);
+    }
+
+    #[test]
+    fn words_survive_a_shell() {
+        let words = ["./a", "", "-c", "it's; rm x", "$y"].map(str::to_owned);
+        assert_eq!(shell_words(&words), r"./a '' -c 'it'\''s; rm x' '$y'");
+    }
 }

@@ -1,13 +1,14 @@
 //! `cargo raddle test`: the crate's own tests under many schedules.
 
 use raddle_campaign::{self as campaign, Options, Prediction, Target, TargetKind};
-use raddle_report::{Event, Summary};
+use raddle_report::{Conclusion, Event, Summary};
 
 use crate::arguments::{TestCommand, is_program};
-use crate::console::{Console, print_error};
+use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::StopFlag;
-use crate::program::ProgramSession;
+use crate::known_commands::KnownCommand;
+use crate::program::{self, ProgramSession};
 use crate::session::{Session, schedules};
 use crate::stored_flags::StoredFlags;
 use crate::test_arguments::TestSelection;
@@ -27,10 +28,15 @@ pub(super) fn run_with(
     command.program.refuse()?;
     let (selection, arguments) = split_rest(&command)?;
     let mut session = Session::open(command.cargo, command.run, command.output)?;
+    let regressions = schedules(&session.metadata.regressions())?;
     let mut targets = session.build(&arguments)?;
     targets.retain(|target| wanted(target, &selection));
     if targets.is_empty() {
-        session.console.show(&Event::Summary(Summary::default()));
+        session.console.show(&Event::Summary(Summary {
+            conclusion: Conclusion::NothingSelected,
+            exit: Some(Exit::NothingToTest as u8),
+            ..Summary::default()
+        }));
         return Err(Failure::new(Exit::NothingToTest, nothing(&selection)));
     }
     if command.no_run {
@@ -38,8 +44,9 @@ pub(super) fn run_with(
     }
     let options = Options {
         resume: command.resume,
+        outcomes: command.outcomes,
         prediction,
-        regressions: schedules(&session.metadata.regressions()),
+        regressions,
         ..session.campaign_options()
     };
     let stored = StoredFlags::new(&session.flags, &arguments);
@@ -49,6 +56,7 @@ pub(super) fn run_with(
         &targets,
         &options,
         &stored,
+        &session.uninstrumented,
     )
 }
 
@@ -61,14 +69,16 @@ fn run_program(
     let TestCommand { program, run, .. } = command;
     let stored = StoredFlags::of_program(&command.rest, &program);
     let mut session = ProgramSession::open(program, run, command.output)?;
+    let regressions = schedules(&session.regressions())?;
     let target = session.target(path, &stored)?;
     if command.no_run {
         return Ok(Exit::Clean);
     }
     let options = Options {
         resume: command.resume,
+        outcomes: command.outcomes,
         prediction,
-        regressions: schedules(&session.regressions()),
+        regressions,
         ..session.campaign_options()
     };
     explore(
@@ -77,6 +87,7 @@ fn run_program(
         &[target],
         &options,
         &stored,
+        &[],
     )
 }
 
@@ -122,11 +133,25 @@ fn explore(
     targets: &[Target],
     options: &Options,
     stored: &StoredFlags,
+    uninstrumented: &[String],
 ) -> Result<Exit, Failure> {
-    explore_with(console, stop, targets, options, stored, &mut |_| {})
+    let summary = explore_with(console, stop, targets, options, stored, &mut |_| {})?;
+    let conclusion = match summary.conclusion {
+        Conclusion::Clean if !uninstrumented.is_empty() => Conclusion::Uninstrumented,
+        conclusion => conclusion,
+    };
+    let exit = Exit::of(conclusion, options.allows_inconclusive);
+    console.show(&Event::Summary(Summary {
+        exit: Some(exit as u8),
+        conclusion,
+        uninstrumented: uninstrumented.to_vec(),
+        ..summary
+    }));
+    Ok(exit)
 }
 
-/// The same; `told` gets each event first, and may say more exactly what a finding is.
+/// The same without the summary, which is returned; `told` gets each event first, and may say more
+/// exactly what a finding is.
 pub(super) fn explore_with(
     console: &mut Console,
     stop: &StopFlag,
@@ -134,14 +159,21 @@ pub(super) fn explore_with(
     options: &Options,
     stored: &StoredFlags,
     told: &mut dyn FnMut(&mut campaign::Event),
-) -> Result<Exit, Failure> {
+) -> Result<Summary, Failure> {
     let (mut findings, mut ignored) = (0, 0);
     let result = campaign::run(targets, options, stop.as_atomic(), &mut |mut event| {
         told(&mut event);
         match &event {
             campaign::Event::Finding(finding) => {
-                findings += 1;
+                findings += usize::from(finding.timing.is_none() || options.denies_timing);
                 stored.store(&options.results, &finding.id);
+                let is_program = finding.target == program::TARGET;
+                KnownCommand {
+                    directory: &options.workspace_root,
+                    program: is_program.then_some(finding.test.as_str()),
+                    flags: stored,
+                }
+                .remember();
             }
             campaign::Event::Ignored { .. } => ignored += 1,
             _ => {}
@@ -152,25 +184,26 @@ pub(super) fn explore_with(
         Ok(summary) => summary,
         Err(error) if findings > 0 => {
             // What was found matters more than why the search ended.
-            print_error(&error.into());
-            return Ok(Exit::Findings);
+            return Err(Failure {
+                exit: Exit::Findings,
+                ..error.into()
+            });
         }
         Err(error) => return Err(error.into()),
     };
     for &rule in &summary.unused_ignores {
         console.note(unused(&options.ignore[rule]));
     }
-    console.show(&Event::Summary(Summary {
+    let (findings, timing) = (summary.findings.len(), summary.timing.len());
+    let denied = if options.denies_timing { timing } else { 0 };
+    Ok(Summary {
         totals: summary.totals,
-        findings: summary.findings.len(),
+        findings,
+        timing,
         ignored,
-    }));
-    Ok(if !summary.findings.is_empty() {
-        Exit::Findings
-    } else if summary.totals.interrupted {
-        Exit::Interrupted
-    } else {
-        Exit::Clean
+        conclusion: summary.totals.conclusion(findings + denied),
+        uninstrumented: Vec::new(),
+        exit: None,
     })
 }
 

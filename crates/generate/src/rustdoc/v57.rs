@@ -7,7 +7,7 @@ use rustdoc_types::{ItemEnum, Visibility};
 
 use crate::model::{
     Alias, Bound, Crate, Definition, Function, Generics, Implementation, Parameter, Shape, Trait,
-    Type, Variant, last,
+    Type, Variant, hedge, last,
 };
 
 /// Modules this deep are not walked: re-exports may go round.
@@ -343,6 +343,7 @@ impl Reader<'_> {
                 .docs
                 .as_deref()
                 .is_some_and(|text| text.to_lowercase().contains("panic")),
+            hedge: item.docs.as_deref().and_then(hedge),
         }
     }
 

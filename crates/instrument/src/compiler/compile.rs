@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use super::clang::Clang;
 use super::command_line::{CommandLine, Word};
 use super::{Error, Language, flags, status};
+use crate::complain::complain;
 use crate::environment::Environment;
 use crate::linker::{Error as LinkError, Shop};
 use crate::passes::Origin;
@@ -139,11 +140,10 @@ impl Source<'_> {
         let shop = Shop::open(environment)?;
         let object = shop.object(name.to_string_lossy().into_owned(), bitcode, Origin::C)?;
         if let Some(reason) = &object.failure {
-            eprintln!(
-                "raddle: {} is compiled without hooks, so what happens inside of it is not \
-                 seen: {reason}",
+            complain(format_args!(
+                "{} is compiled without hooks, so what happens inside of it is not seen: {reason}",
                 self.path.display()
-            );
+            ));
         }
         std::fs::write(self.output, object.content).map_err(|error| file("write", error))?;
         Ok(())

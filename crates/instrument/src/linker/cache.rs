@@ -7,10 +7,9 @@
 //! <cache>/<key>.a        a thin archive of such objects
 //! <cache>/<key>.parts    what an archive of the build holds (see [`super::parts`])
 //! <cache>/<key>.bc       bitcode of the source that a native object was compiled from
-//! <cache>/<xx>.lock      held while an entry whose key begins so is made
+//! <cache>/<key>.lock     held while the entry is made
 //! ```
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use ar_archive_writer::{
@@ -22,6 +21,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::error::Error;
 use super::files::write_atomically;
 use crate::passes::{FINGERPRINT, Options, Origin};
+use crate::work_lock::WorkLock;
 
 /// The directory, and what all keys in it depend on.
 pub(super) struct Cache {
@@ -93,12 +93,11 @@ impl Cache {
         self.directory.join(format!("{}.failed", key.0))
     }
 
-    /// Waits until nobody makes this entry, and keeps others from making it as long as the
-    /// result lives. Links run in parallel and want the same modules of std.
-    pub(super) fn lock(&self, key: &Key) -> std::io::Result<File> {
-        let file = File::create(self.directory.join(format!("{}.lock", &key.0[..2])))?;
-        file.lock()?;
-        Ok(file)
+    /// Waits until no other process makes this entry, and keeps others from making it as long as
+    /// the result lives. Links run in parallel and want the same modules of std.
+    pub(super) fn lock(&self, key: &Key, name: &str, say: impl FnOnce(&str)) -> Option<WorkLock> {
+        let path = self.directory.join(format!("{}.lock", key.0));
+        WorkLock::acquire(&path, name, say)
     }
 
     /// File of the bitcode that was made beside an object (`raddle-cc` of build scripts).

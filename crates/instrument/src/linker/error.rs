@@ -3,6 +3,33 @@
 use std::io;
 use std::path::PathBuf;
 
+impl Error {
+    /// Whether the machine is to blame, and not the program.
+    pub(super) fn is_machines(&self) -> bool {
+        let is_lack = |error: &io::Error| {
+            matches!(
+                error.raw_os_error(),
+                Some(
+                    libc::ENOSPC
+                        | libc::EDQUOT
+                        | libc::EFBIG
+                        | libc::EMFILE
+                        | libc::ENFILE
+                        | libc::ENOMEM
+                        | libc::EAGAIN
+                )
+            )
+        };
+        match self {
+            Self::Machine { .. } => true,
+            Self::File { error, .. } | Self::Linker { error, .. } | Self::Fork(error) => {
+                is_lack(error)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// What ends a link before the real linker runs.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -41,6 +68,17 @@ pub enum Error {
         /// The module.
         module: String,
         /// What LLVM said.
+        reason: String,
+    },
+    /// The machine refuses what it takes to instrument a module.
+    #[error(
+        "cannot instrument {module} for lack of memory, stack, file size or disk space, which \
+         `doctor` checks: {reason}"
+    )]
+    Machine {
+        /// The module.
+        module: String,
+        /// What the system said.
         reason: String,
     },
     /// The real linker cannot be started.

@@ -5,13 +5,14 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use super::cache::{Cache, Key};
 use super::error::Error;
 use super::files::write_atomically;
+use super::notice::Notice;
 use crate::passes::{self, Origin};
 
 /// After this many seconds of processor time LLVM is considered to hang in a module. Real time would
@@ -19,6 +20,14 @@ use crate::passes::{self, Origin};
 const PROCESSOR_TIME: libc::rlim_t = 900;
 /// The same in real time, in case that it waits for something that never comes.
 const REAL_TIME: u32 = 4 * 3600;
+
+/// Exit code of a child that the machine refused something.
+const MACHINE: i32 = 69;
+/// What LLVM and the C++ library say without memory.
+const NO_MEMORY: [&str; 4] = ["out of memory", "bad_alloc", "Cannot allocate", "bad alloc"];
+/// Bytes of stack and of address space below which LLVM may crash for lack of them.
+const ENOUGH_STACK: libc::rlim_t = 8 << 20;
+const ENOUGH_SPACE: libc::rlim_t = 16 << 30;
 
 /// A module to be instrumented.
 pub(super) struct Job {
@@ -79,6 +88,10 @@ impl Workshop<'_> {
                 continue;
             }
             let reason = reason(status, &said);
+            if is_machines(status, &said) {
+                let module = jobs[child.job].name.clone();
+                return Err(Error::Machine { module, reason });
+            }
             match child.mode {
                 Mode::Hooks => {
                     reasons.insert(child.job, reason);
@@ -128,13 +141,19 @@ impl Workshop<'_> {
             rlim_max: PROCESSOR_TIME,
         };
         // SAFETY: plain system calls on this process; LLVM reports fatal errors on stderr.
-        unsafe {
+        let people = unsafe {
+            let people = libc::dup(libc::STDERR_FILENO);
             libc::dup2(messages.as_raw_fd(), libc::STDERR_FILENO);
             libc::setrlimit(libc::RLIMIT_CPU, &raw const limit);
             libc::alarm(REAL_TIME);
-        }
+            people
+        };
         // Without a lock the work may be done twice, which does no harm.
-        let lock = self.cache.lock(&job.key);
+        let notice = Notice::new(people);
+        let lock = self
+            .cache
+            .lock(&job.key, &job.name, |text| notice.give(text));
+        drop(notice);
         let result = match mode {
             Mode::Hooks if self.cache.object(&job.key).exists() => Ok(()),
             Mode::Hooks => self.instrument(job),
@@ -144,8 +163,11 @@ impl Workshop<'_> {
         let code = match result {
             Ok(()) => 0,
             Err(error) => {
-                eprintln!("{error}");
-                1
+                let _ = writeln!(io::stderr(), "{error}");
+                match error {
+                    Error::File { .. } => MACHINE,
+                    _ => 1,
+                }
             }
         };
         // SAFETY: ends the child without running the parent's exit handlers.
@@ -194,6 +216,40 @@ fn wait() -> Result<(libc::pid_t, i32), Error> {
             return Err(Error::Fork(error));
         }
     }
+}
+
+/// Whether a child failed for lack of something, so that nothing is known about the module.
+fn is_machines(status: i32, said: &str) -> bool {
+    if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == MACHINE {
+        return true;
+    }
+    if NO_MEMORY.iter().any(|words| said.contains(words)) {
+        return true;
+    }
+    if !libc::WIFSIGNALED(status) {
+        return false;
+    }
+    match libc::WTERMSIG(status) {
+        // Sent by the system's memory killer, or where a file may not grow.
+        libc::SIGKILL | libc::SIGXFSZ => true,
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGABRT => {
+            is_below(libc::RLIMIT_STACK, ENOUGH_STACK)
+                || is_below(libc::RLIMIT_AS, ENOUGH_SPACE)
+                || is_below(libc::RLIMIT_DATA, ENOUGH_SPACE)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a limit of this process is lower than that.
+fn is_below(resource: libc::__rlimit_resource_t, enough: libc::rlim_t) -> bool {
+    let mut limit = libc::rlimit {
+        rlim_cur: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    // SAFETY: the kernel writes to a live structure.
+    unsafe { libc::getrlimit(resource, &raw mut limit) };
+    limit.rlim_cur < enough
 }
 
 /// Why a child failed: how it ended, and the first thing it said.

@@ -11,6 +11,7 @@ mod error;
 mod files;
 mod inputs;
 mod jobs;
+mod notice;
 mod parts;
 mod report;
 mod shop;
@@ -23,7 +24,7 @@ use std::time::Instant;
 
 use raddle_abi::env;
 use raddle_trace::image::build_id;
-use raddle_trace::program_map::ProgramMap;
+use raddle_trace::program_map::{ProgramMap, map_beside};
 
 use self::cache::{Cache, Key};
 pub(crate) use self::command_line::expand;
@@ -31,9 +32,11 @@ use self::command_line::{Argument, CommandLine, OutputKind};
 pub use self::error::Error;
 use self::inputs::{Content, Member};
 use self::jobs::{Job, Workshop};
+pub use self::notice::waiting_links;
 use self::parts::Part;
 pub use self::report::{Failure, LinkReport};
 pub(crate) use self::shop::Shop;
+use crate::complain::complain;
 use crate::environment::Environment;
 use crate::llvm;
 use crate::machine_code;
@@ -47,7 +50,8 @@ pub fn linker(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let code = match result {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("raddle: {error}");
+            complain(&error);
+            report.is_machines = error.is_machines();
             report.error = Some(error.to_string());
             ExitCode::FAILURE
         }
@@ -366,9 +370,7 @@ impl Link {
         merged.normalise();
         // Without an executable the linker has failed, and has said so.
         merged.build_id = build_id(output).unwrap_or_default();
-        let mut path = output.as_os_str().to_owned();
-        path.push(".raddle-map");
-        let path = PathBuf::from(path);
+        let path = map_beside(output);
         let mut content = Vec::new();
         let written = merged
             .write(&mut content)

@@ -27,6 +27,8 @@ pub struct LinkReport {
     pub synchronising: Vec<String>,
     /// Why there is no output, if the fault is ours or the configuration's.
     pub error: Option<String>,
+    /// Whether it is the machine's.
+    pub is_machines: bool,
     /// Seconds for instrumentation.
     pub instrument_seconds: f64,
     /// Seconds for the real linker.

@@ -1,7 +1,8 @@
 //! Replaces atomic instructions by hooks that perform them.
 //!
-//! Sixteen-byte operations, and read-modify-writes that integers cannot express, stay as they
-//! are, announced like inline assembly.
+//! What no hook can perform stays as it is, announced like inline assembly: operations of more
+//! than eight bytes, on vectors, in another address space (thread-local segments of C), and the
+//! few read-modify-writes that the list of `raddle_abi::hooks::rmw` lacks.
 
 use raddle_abi::hooks::{self, Hook, order, rmw};
 use raddle_abi::site::Operation;
@@ -36,8 +37,11 @@ struct Passage<'c> {
 }
 
 impl<'c> Passage<'c> {
-    /// `None` for types that hooks cannot carry.
-    fn of(walker: &Walker<'_, 'c>, original: Type<'c>) -> Option<Self> {
+    /// `None` for types that hooks cannot carry, and for memory that they cannot reach.
+    fn new(walker: &Walker<'_, 'c>, address: Value<'c>, original: Type<'c>) -> Option<Self> {
+        if address.value_type() != walker.context.pointer() {
+            return None;
+        }
         let hook = match walker.module.store_size(original) {
             1 => 0,
             2 => 1,
@@ -56,6 +60,15 @@ impl<'c> Passage<'c> {
             integer,
             hook,
         })
+    }
+
+    /// Whether the hooks know this read-modify-write for the type.
+    fn modifies(&self, modification: u32) -> bool {
+        match modification {
+            rmw::XCHG..=rmw::UMIN => true,
+            rmw::FADD..=rmw::FMIN => matches!(self.hook, 2 | 3),
+            _ => false,
+        }
     }
 
     fn to_integer(&self, walker: &Walker<'_, 'c>, value: Value<'c>) -> Value<'c> {
@@ -89,7 +102,7 @@ pub(super) fn load_or_store<'c>(walker: &mut Walker<'_, 'c>, point: &Point<'c>) 
         return;
     }
     let address = instruction.operand(u32::from(is_store));
-    let Some(passage) = Passage::of(walker, value.value_type()) else {
+    let Some(passage) = Passage::new(walker, address, value.value_type()) else {
         return announce(walker, point);
     };
     let order = walker.context.constant(32, instruction.ordering().into());
@@ -106,7 +119,7 @@ pub(super) fn load_or_store<'c>(walker: &mut Walker<'_, 'c>, point: &Point<'c>) 
         unsafe { instruction.replace_with(None) };
     } else {
         let site = walker.site(point, Operation::AtomicLoad);
-        let loaded = walker.hook(point, &LOADS[passage.hook], &[address, order, site]);
+        let loaded = walker.perform(point, &LOADS[passage.hook], &[address, order, site]);
         let loaded = passage.to_original(walker, loaded);
         // SAFETY: the walk does not come back to this instruction.
         unsafe { instruction.replace_with(Some(loaded)) };
@@ -118,8 +131,8 @@ pub(super) fn read_modify_write<'c>(walker: &mut Walker<'_, 'c>, point: &Point<'
     let instruction = point.instruction;
     let (address, value) = (instruction.operand(0), instruction.operand(1));
     let modification = instruction.modification();
-    let passage = Passage::of(walker, value.value_type());
-    let Some(passage) = passage.filter(|_| modification <= rmw::UMIN) else {
+    let passage = Passage::new(walker, address, value.value_type());
+    let Some(passage) = passage.filter(|passage| passage.modifies(modification)) else {
         return announce(walker, point);
     };
     announce_release(walker, point, address);
@@ -129,7 +142,7 @@ pub(super) fn read_modify_write<'c>(walker: &mut Walker<'_, 'c>, point: &Point<'
     let order = walker.context.constant(32, instruction.ordering().into());
     let site = walker.site(point, Operation::AtomicRmw);
     let arguments = [address, integer, modification, order, site];
-    let old = walker.hook(point, &MODIFICATIONS[passage.hook], &arguments);
+    let old = walker.perform(point, &MODIFICATIONS[passage.hook], &arguments);
     let old = passage.to_original(walker, old);
     // SAFETY: the walk does not come back to this instruction.
     unsafe { instruction.replace_with(Some(old)) };
@@ -140,7 +153,7 @@ pub(super) fn compare_exchange<'c>(walker: &mut Walker<'_, 'c>, point: &Point<'c
     let instruction = point.instruction;
     let address = instruction.operand(0);
     let (expected, new) = (instruction.operand(1), instruction.operand(2));
-    let Some(passage) = Passage::of(walker, expected.value_type()) else {
+    let Some(passage) = Passage::new(walker, address, expected.value_type()) else {
         return announce(walker, point);
     };
     announce_release(walker, point, address);
@@ -151,7 +164,7 @@ pub(super) fn compare_exchange<'c>(walker: &mut Walker<'_, 'c>, point: &Point<'c
     let order = walker.context.constant(32, (success | failure << 8).into());
     let site = walker.site(point, Operation::AtomicCas);
     let arguments = [address, expected, new, order, site];
-    let old = walker.hook(point, &EXCHANGES[passage.hook], &arguments);
+    let old = walker.perform(point, &EXCHANGES[passage.hook], &arguments);
     let succeeded = walker.builder.compare(Predicate::Equal, old, expected);
     if let Some(Role::FastAcquire(mode)) = walker.lock_role(point) {
         let (acquired, failed) = locks::fast_events(mode);

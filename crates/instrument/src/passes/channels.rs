@@ -15,7 +15,7 @@ use raddle_abi::hooks::{self, channel};
 use raddle_abi::site::Operation;
 
 use super::functions::Functions;
-use crate::llvm::{Attribute, Instruction, Location, Metadata, Opcode, Value};
+use crate::llvm::{Attribute, Instruction, Location, Metadata, Opcode, TypeKind, Value};
 use crate::path::function_path;
 
 /// What a function does with messages.
@@ -191,7 +191,8 @@ fn find<'c>(
         let token = types.signature(subprogram).get(2).copied().flatten()?;
         let mut fields = types.fields(types.pointee(token)?).into_iter();
         let offset = fields.find(|field| field.name == name)?.offset;
-        Some((value(1)?, offset))
+        let token = value(1).filter(|token| token.value_type().kind() == TypeKind::Pointer)?;
+        Some((token, offset))
     };
     Some(match object {
         Parameter(index) => (Some(value(index)?), None, 0),

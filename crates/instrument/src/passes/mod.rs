@@ -319,3 +319,5 @@ fn dump_to(
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod types_tests;

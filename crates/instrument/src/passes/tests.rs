@@ -23,7 +23,7 @@ fn rustc(arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-fn load_llvm() {
+pub(super) fn load_llvm() {
     static LOADED: OnceLock<()> = OnceLock::new();
     LOADED.get_or_init(|| {
         let sysroot = String::from_utf8(rustc(&["--print", "sysroot"])).expect("a path");
@@ -32,7 +32,7 @@ fn load_llvm() {
     });
 }
 
-fn compile(source: &str, name: &str, flags: &[&str]) -> Vec<u8> {
+pub(super) fn compile(source: &str, name: &str, flags: &[&str]) -> Vec<u8> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let file: PathBuf = directory.path().join("case.rs");
     let output = directory.path().join("case.bc");
@@ -66,7 +66,7 @@ fn compile_crate(source: &str) -> Vec<u8> {
     )
 }
 
-fn hook_bodies() -> &'static [u8] {
+pub(super) fn hook_bodies() -> &'static [u8] {
     static BODIES: OnceLock<Vec<u8>> = OnceLock::new();
     BODIES.get_or_init(|| {
         let source = include_str!("../../../runtime/hooks/fast.rs");

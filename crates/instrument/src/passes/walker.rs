@@ -251,11 +251,7 @@ impl<'m, 'c> Walker<'m, 'c> {
             if pointer.value_type().address_space() != 0 || body.escapes.is_private(pointer) {
                 continue;
             }
-            self.stand(point);
-            let len = self
-                .builder
-                .widen(call.operand(block.len), self.context.int(64));
-            self.access(point, pointer, len, is_write);
+            self.access(point, pointer, call.operand(block.len), is_write);
         }
     }
 
@@ -421,7 +417,15 @@ impl<'m, 'c> Walker<'m, 'c> {
     }
 
     /// Inserts a call to a hook at a point.
-    pub(super) fn hook(
+    pub(super) fn hook(&mut self, point: &Point<'c>, hook: &Hook, arguments: &[Value<'c>]) {
+        self.stand(point);
+        self.hooks
+            .call(self.context, self.module, &self.builder, hook, arguments);
+    }
+
+    /// Inserts a call to a hook that performs an operation, with arguments of the types that the
+    /// hook has.
+    pub(super) fn perform(
         &mut self,
         point: &Point<'c>,
         hook: &Hook,
@@ -430,5 +434,6 @@ impl<'m, 'c> Walker<'m, 'c> {
         self.stand(point);
         self.hooks
             .call(self.context, self.module, &self.builder, hook, arguments)
+            .expect("arguments of the hook's types")
     }
 }

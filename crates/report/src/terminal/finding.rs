@@ -6,9 +6,12 @@ use super::{Settings, lanes, violation};
 use crate::Sources;
 use crate::progress::{count, grouped};
 use crate::style::Styles;
+use crate::visible_line;
 
 /// Lines of program output shown.
 const OUTPUT_LINES: usize = 12;
+/// Characters shown of one.
+const LONGEST: usize = 200;
 
 /// Frames shown of one stack.
 const FRAMES: usize = 16;
@@ -24,6 +27,12 @@ pub(super) fn text(
         section(&mut text, "cause", styles);
         for line in wrapped(&finding.cause, settings.width.saturating_sub(4)) {
             text.push_str(&format!("    {line}\n"));
+        }
+    }
+    if !finding.title.ends_with(&finding.message) {
+        section(&mut text, "message", styles);
+        for line in finding.message.lines() {
+            text.push_str(&format!("    {}\n", printable(line)));
         }
     }
     if let Some(violation) = &finding.violation {
@@ -53,6 +62,24 @@ pub(super) fn text(
     text
 }
 
+/// The few lines of a finding that is only about time.
+pub(super) fn timing(finding: &Finding, replay_command: &str, styles: &Styles) -> String {
+    let mut text = format!(
+        "\n{}: {}\n  in {} {}\n",
+        styles.warn.apply_to("timing"),
+        styles.strong.apply_to(&finding.title),
+        finding.target,
+        finding.test,
+    );
+    text.push_str(&sites(finding, styles));
+    let condition = finding.timing.as_deref().unwrap_or_default();
+    text.push_str(&format!(
+        "  it {condition}\n  {replay_command} {}\n",
+        finding.id
+    ));
+    text
+}
+
 fn heading(finding: &Finding, styles: &Styles) -> String {
     let seen = match finding.count {
         0 | 1 => String::new(),
@@ -72,19 +99,20 @@ fn heading(finding: &Finding, styles: &Styles) -> String {
         "\n{}: {}\n  in {} {} after {}{seen}{confirmed}{preemptions}\n",
         styles.bad.apply_to(finding.kind.word()),
         styles.strong.apply_to(&finding.title),
-        finding.target,
-        finding.test,
+        visible_line(&finding.target),
+        visible_line(&finding.test),
         count(finding.executions, "execution"),
     );
-    for site in &finding.sites {
-        text.push_str(&format!(
-            "  {} {} in {}\n",
-            styles.dim.apply_to("at"),
-            location(site),
-            site.function
-        ));
-    }
+    text.push_str(&sites(finding, styles));
     text
+}
+
+fn sites(finding: &Finding, styles: &Styles) -> String {
+    let lines = finding.sites.iter().map(|site| {
+        let at = styles.dim.apply_to("at");
+        format!("  {at} {} in {}\n", location(site), site.function)
+    });
+    lines.collect()
 }
 
 pub(super) fn section(text: &mut String, name: &str, styles: &Styles) {
@@ -121,22 +149,21 @@ fn output(output: &str) -> String {
         text.push_str(&format!("    ... {}\n", count(skipped as u64, "line")));
     }
     for line in &lines[skipped..] {
-        text.push_str(&format!("    {}\n", printable(line)));
+        let line: String = printable(line).chars().take(LONGEST).collect();
+        text.push_str(&format!("    {line}\n"));
     }
     text
 }
 
-/// A line of output that does nothing to a terminal: programs also write binary data.
+/// A line that does nothing to a terminal: programs also write binary data.
 fn printable(line: &str) -> String {
-    /// Characters shown.
-    const LONGEST: usize = 200;
     let shown = |character: char| match character {
         '\t' => ' ',
         _ if character.is_control() => '.',
         _ => character,
     };
     let plain = console::strip_ansi_codes(line);
-    plain.chars().map(shown).take(LONGEST).collect()
+    plain.chars().map(shown).collect()
 }
 
 /// `text` in lines of at most `width` columns, broken at spaces.
@@ -164,7 +191,7 @@ mod tests {
     #[test]
     fn binary_output_leaves_the_terminal_alone() {
         assert_eq!(printable("a\u{1b}[31mb\tc\u{7}\u{9b}d\r"), "ab c..d.");
-        assert_eq!(printable(&"x".repeat(5000)).len(), 200);
+        assert_eq!(output(&"x".repeat(5000)).trim().len(), 200);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::progress::count;
+use crate::progress::{count, grouped};
 use crate::style::Styles;
 use crate::{GeneratedTest, Operation, PairCoverage, Trial};
 
@@ -84,7 +84,57 @@ pub(super) fn coverage(coverage: &PairCoverage, styles: &Styles) -> String {
         true => text += &matrix(coverage, styles),
         false => text += &missing(coverage),
     }
+    text + &checks(coverage) + &findings(coverage, styles)
+}
+
+/// Which results were checked, and which were not and why.
+fn checks(coverage: &PairCoverage) -> String {
+    let unchecked: u64 = coverage.unchecked.iter().map(|one| one.results).sum();
+    let mut text = format!(
+        "{} checked against the orders of their calls",
+        count(coverage.checked_results, "result")
+    );
+    match unchecked {
+        0 => text += "\n",
+        _ => drop(writeln!(text, ", {} not checked:", grouped(unchecked))),
+    }
+    // Methods for the same reason stand together.
+    let mut reasons: Vec<&str> = coverage.unchecked.iter().map(|one| &*one.why).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    for why in reasons {
+        let methods = coverage.unchecked.iter().filter(|one| one.why == why);
+        let names = methods
+            .clone()
+            .map(|one| format!("`{}` ({})", one.method, grouped(one.results)));
+        let names: Vec<_> = names.collect();
+        let _ = writeln!(text, "  {}: {why}", names.join(", "));
+    }
+    for excused in &coverage.excused {
+        let _ = writeln!(
+            text,
+            "  {} that no order explains: {} (-v shows them)",
+            count(excused.executions, "execution"),
+            excused.why
+        );
+    }
     text
+}
+
+fn findings(coverage: &PairCoverage, styles: &Styles) -> String {
+    let findings = count(coverage.findings as u64, "finding");
+    let repeated = match coverage.repeated_races {
+        0 => String::new(),
+        tests => format!(
+            " ({} more show races of the same accesses)",
+            count(tests, "test")
+        ),
+    };
+    let style = match coverage.findings {
+        0 => &styles.good,
+        _ => &styles.bad,
+    };
+    format!("{}{repeated}\n", style.apply_to(findings))
 }
 
 fn matrix(coverage: &PairCoverage, styles: &Styles) -> String {

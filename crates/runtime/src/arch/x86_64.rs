@@ -340,6 +340,7 @@ pub unsafe extern "C" fn signal_return() {
 }
 
 /// The registers of an interrupted context, in a `ucontext_t`.
+#[derive(Clone, Copy)]
 pub struct Interrupted(*mut u64);
 
 impl Interrupted {

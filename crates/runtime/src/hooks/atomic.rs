@@ -3,6 +3,8 @@
 //! The order is: scheduling point, operation, oracles, record. Nothing else runs between the
 //! point and the operation, so the operation is atomic by construction.
 
+use core::ops::{Add, Sub};
+
 use super::{id, is_watched, may_be_point, note_site, processor, watch};
 use crate::locks;
 use crate::native;
@@ -52,7 +54,7 @@ fn sync_point(operation: Operation, write: bool, address: usize, site: *const Si
         return false;
     }
     if thread.spin.spins(id(site), address) {
-        scheduler::point_of_spinning(id(site));
+        scheduler::point_of_spinning(operation, write, address, id(site));
     } else {
         scheduler::point(operation, write, address, id(site));
     }
@@ -206,7 +208,32 @@ fn combine_rarely(op: u32, old: u64, value: u64, size: u32) -> u64 {
         rmw::MIN => signed().0.min(signed().1) as u64,
         rmw::UMAX => unsigned().0.max(unsigned().1),
         rmw::UMIN => unsigned().0.min(unsigned().1),
+        rmw::FADD..=rmw::FMIN if size == 4 => {
+            let numbers = (f32::from_bits(old as u32), f32::from_bits(value as u32));
+            combine_floats(op, numbers, f32::max, f32::min)
+                .to_bits()
+                .into()
+        }
+        rmw::FADD..=rmw::FMIN => {
+            let numbers = (f64::from_bits(old), f64::from_bits(value));
+            combine_floats(op, numbers, f64::max, f64::min).to_bits()
+        }
         _ => unreachable!("instrumentation leaves other operations alone"),
+    }
+}
+
+/// What an operation on floats makes of the old value and the operand.
+fn combine_floats<T: Add<Output = T> + Sub<Output = T>>(
+    op: u32,
+    (old, value): (T, T),
+    max: fn(T, T) -> T,
+    min: fn(T, T) -> T,
+) -> T {
+    match op {
+        rmw::FADD => old + value,
+        rmw::FSUB => old - value,
+        rmw::FMAX => max(old, value),
+        _ => min(old, value),
     }
 }
 
@@ -363,6 +390,34 @@ mod tests {
             (rmw::UMIN, 0x80, 1, 1, 1),
             (rmw::NAND, 0b1100, 0b1010, 4, 0xffff_fff7),
             (rmw::XCHG, 7, 9, 8, 9),
+            (
+                rmw::FADD,
+                1.5_f32.to_bits().into(),
+                2.0_f32.to_bits().into(),
+                4,
+                3.5_f32.to_bits().into(),
+            ),
+            (
+                rmw::FSUB,
+                1.5_f64.to_bits(),
+                2.0_f64.to_bits(),
+                8,
+                (-0.5_f64).to_bits(),
+            ),
+            (
+                rmw::FMAX,
+                f64::NAN.to_bits(),
+                2.0_f64.to_bits(),
+                8,
+                2.0_f64.to_bits(),
+            ),
+            (
+                rmw::FMIN,
+                1.5_f32.to_bits().into(),
+                2.0_f32.to_bits().into(),
+                4,
+                1.5_f32.to_bits().into(),
+            ),
         ];
         for (op, old, value, size, expected) in cases {
             let mask = if size == 8 {

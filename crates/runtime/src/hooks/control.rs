@@ -86,6 +86,11 @@ pub extern "C" fn __raddle_slow_phase(event: u32, value: u64, frame: usize, site
             }
         }
         phase::USER_END => {
+            if started && thread.user_depth == 1 {
+                // What std's code does from here on is one step.
+                scheduler::point_of_end(Operation::Exit, current, id(site));
+            }
+            let thread = &mut world.execution.threads[current];
             thread.user_depth = thread.user_depth.saturating_sub(1);
             // What std's code changes from here on may go unseen.
             world.execution.changed();
@@ -100,6 +105,7 @@ pub extern "C" fn __raddle_slow_phase(event: u32, value: u64, frame: usize, site
         phase::TEST_END => {
             record::event(Operation::TestEnd, 0, value, 0, 0, id(site));
             if started {
+                scheduler::point_of_end(Operation::TestEnd, 0, id(site));
                 host::test_returned(frame, value);
             }
         }

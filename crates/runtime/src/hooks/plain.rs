@@ -6,11 +6,14 @@ use crate::native;
 use crate::oracles::shadow::access;
 use crate::record;
 use crate::scheduler::{self, site_key};
+use crate::shared::shared;
 use crate::weak;
 use crate::world::world;
 use alloc::vec::Vec;
+use raddle_abi::control::conditions;
 use raddle_abi::plan::Granularity;
 use raddle_abi::site::{Operation, Site};
+use raddle_schedule::partial_order::OBJECT_BITS;
 
 static RACY: Global<Vec<u64>> = Global::new(Vec::new());
 
@@ -31,39 +34,76 @@ fn operation(write: bool, kind: u8) -> Operation {
 }
 
 #[inline(always)]
-fn plain(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
+fn plain(address: usize, len: usize, write: bool, site: *const Site) {
     if native::is_stranger() {
         return;
     }
+    let kind = if write { access::WRITE } else { 0 };
     if !world().orders.only_watched {
-        return plain_fully(address, len, write, kind, site);
+        return fully(address, len, write, kind, site);
     }
     note_site(site);
+    count(address, write, site);
     if is_watched() && !is_private(address, len) {
         watch(operation(write, kind), address, len, kind, site);
     }
 }
 
-/// Also where plain accesses are scheduling points, or recorded.
+/// Counts an access that is no scheduling point: a loop of nothing else lets others run.
+#[inline(always)]
+fn count(address: usize, write: bool, site: *const Site) {
+    let execution = &mut world().execution;
+    if !execution.running().owns(address) && execution.accesses.add(write) && is_point(site) {
+        scheduler::point_of_spinning(Operation::Yield, false, 0, id(site));
+    }
+}
+
+/// Also where plain accesses are scheduling points, or recorded, and for volatile ones.
 #[inline(never)]
-fn plain_fully(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
+fn fully(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
     note_site(site);
     let operation = operation(write, kind);
-    let wanted = match world().orders.granularity {
-        Granularity::Sync => false,
-        Granularity::Racy => {
-            !RACY.get().is_empty() && RACY.get().binary_search(&site_key(id(site))).is_ok()
+    if wants_point(address, kind, site) && is_point(site) {
+        let thread = world().execution.running();
+        match thread.spin.spins(id(site), address) {
+            true => scheduler::point_of_spinning(operation, write, address, id(site)),
+            false => scheduler::point(operation, write, address, id(site)),
         }
-        Granularity::Access => !on_own_stack(address),
-    };
-    if wanted && is_point(site) {
-        scheduler::point(operation, write, address, id(site));
+        passed_point(address, len, write, site);
+    } else {
+        count(address, write, site);
     }
     weak::forget(address, len);
     if is_watched() && !is_private(address, len) {
         watch(operation, address, len, kind, site);
     }
     record::access(operation, address, len, id(site));
+}
+
+/// Whether an access is a scheduling point, as far as its place is concerned.
+fn wants_point(address: usize, kind: u8, site: *const Site) -> bool {
+    let is_racy = || RACY.get().binary_search(&site_key(id(site))).is_ok();
+    match world().orders.granularity {
+        _ if kind & access::VOLATILE != 0 => !on_own_stack(address) || is_racy(),
+        Granularity::Sync => false,
+        Granularity::Racy => !RACY.get().is_empty() && is_racy(),
+        Granularity::Access => !on_own_stack(address) || is_racy(),
+    }
+}
+
+/// An access is about to happen for which the running thread was picked. What it reads is not looked
+/// at: who reads the same place again and again waits for others.
+fn passed_point(address: usize, len: usize, write: bool, site: *const Site) {
+    if address >> OBJECT_BITS != (address + len.max(1) - 1) >> OBJECT_BITS {
+        shared().note_condition(conditions::WIDE_RACE);
+    }
+    let execution = &mut world().execution;
+    if write {
+        execution.running().spin.progressed();
+        execution.changed();
+    } else {
+        execution.running().spin.saw(id(site), address, 0);
+    }
 }
 
 /// Whether only the running thread can touch these bytes.
@@ -83,13 +123,13 @@ fn on_own_stack(address: usize) -> bool {
 /// A plain load is about to happen.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_read(address: usize, len: usize, site: *const Site) {
-    plain(address, len, false, 0, site);
+    plain(address, len, false, site);
 }
 
 /// A plain store is about to happen.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub extern "C" fn __raddle_slow_write(address: usize, len: usize, site: *const Site) {
-    plain(address, len, true, access::WRITE, site);
+    plain(address, len, true, site);
 }
 
 /// A volatile access is about to happen.
@@ -100,6 +140,9 @@ pub extern "C" fn __raddle_slow_volatile(
     write: u32,
     site: *const Site,
 ) {
+    if native::is_stranger() {
+        return;
+    }
     let kind = access::VOLATILE | if write != 0 { access::WRITE } else { 0 };
-    plain(address, len, write != 0, kind, site);
+    fully(address, len, write != 0, kind, site);
 }

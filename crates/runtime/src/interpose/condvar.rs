@@ -81,6 +81,7 @@ pub fn wait(condition: usize, mutex: usize, deadline: Deadline) -> i32 {
             object: condition,
             deadline: time,
             site,
+            then_takes: mutex,
             ..Wait::NONE
         });
     }

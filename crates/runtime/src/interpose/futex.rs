@@ -5,6 +5,7 @@ use super::object::{self, notify, word};
 use crate::arch::errno::{EAGAIN, EDEADLK, EINTR, EINVAL, ENOSYS, EPERM, ETIMEDOUT};
 use crate::arch::nr;
 use crate::clock;
+use crate::ids;
 use crate::scheduler;
 use crate::syscalls::{as_errno, error};
 use crate::thread::Wait;
@@ -224,7 +225,7 @@ fn wake_op(arguments: [usize; 6], site: SiteId) -> isize {
 /// deadline of 0 tries only.
 fn lock_inheriting(address: usize, deadline: u64, site: SiteId) -> isize {
     scheduler::point(Operation::LockWant, true, address, site);
-    let me = object::me();
+    let me = ids::thread() as u32;
     loop {
         let value = *word(address, 0);
         if value & OWNER == 0 {
@@ -254,12 +255,12 @@ fn lock_inheriting(address: usize, deadline: u64, site: SiteId) -> isize {
 }
 
 fn unlock_inheriting(address: usize, site: SiteId) -> isize {
-    if *word(address, 0) & OWNER != object::me() {
+    if *word(address, 0) & OWNER != ids::thread() as u32 {
         return error(EPERM);
     }
     object::release(address);
     let woken = scheduler::wake_waiters(Operation::LockWant, address, u32::MAX, !0);
-    *word(address, 0) = if woken > 1 { WAITERS } else { 0 };
+    *word(address, 0) = if woken.count > 1 { WAITERS } else { 0 };
     world().execution.changed();
     scheduler::point_behind(Operation::LockRelease, address, site);
     0

@@ -7,6 +7,7 @@
 //! [`crate::syscalls`].
 
 pub mod allocators;
+pub mod backtrace;
 pub mod barrier;
 pub mod c11;
 pub mod calls;

@@ -6,12 +6,11 @@
 
 use crate::arch::errno::EINVAL;
 use crate::clock;
-use crate::execution::LostWake;
 use crate::native;
 use crate::oracles::shadow::access;
 use crate::oracles::{heap, race};
 use crate::record;
-use crate::scheduler;
+use crate::scheduler::{self, Woken};
 use crate::thread::Wait;
 use crate::weak;
 use crate::world::{arm, live, take_at_site, world};
@@ -19,8 +18,6 @@ use core::sync::atomic::AtomicU32;
 use raddle_abi::hooks::order;
 use raddle_abi::site::{Operation, SiteId};
 
-/// Lost wake-ups that are remembered.
-const REMEMBERED: usize = 64;
 const SECOND: i64 = 1_000_000_000;
 
 /// Declares functions that take the place of libc's. Until the program is under control each
@@ -56,7 +53,7 @@ pub fn begin(operation: Operation, object: usize) -> SiteId {
 
 /// The number by which objects know the running thread.
 pub fn me() -> u32 {
-    crate::syscalls::thread_id() as u32
+    crate::syscalls::owner_id() as u32
 }
 
 /// A word of an object.
@@ -131,30 +128,33 @@ pub fn block(wait: Wait) -> bool {
 }
 
 /// Wakes all who wait for an object that may have become free.
-pub fn wake_all(operation: Operation, object: usize) {
-    scheduler::wake_waiters(operation, object, u32::MAX, !0);
+pub fn wake_all(operation: Operation, object: usize) -> Woken {
+    let woken = scheduler::wake_waiters(operation, object, u32::MAX, !0);
     native::wake_strangers(object);
     world().execution.changed();
+    woken
 }
 
-/// Wakes up to `count` of those who wait for an event, and remembers if nobody did.
+/// Wakes up to `count` of those who wait for an event.
 pub fn notify(object: usize, count: u32, bits: u32, site: SiteId) -> u32 {
     let woken = scheduler::wake_waiters(Operation::FutexWait, object, count, bits);
     native::wake_strangers(object);
-    let execution = &mut world().execution;
-    if woken == 0 {
-        if execution.lost_wakes.len() >= REMEMBERED {
-            execution.lost_wakes.remove(0);
-        }
-        execution.lost_wakes.push(LostWake {
-            object,
-            thread: execution.current as u16,
-            site,
-        });
-    }
-    let woken_count = u64::from(woken);
-    record::event(Operation::FutexWake, object as u64, woken_count, 0, 0, site);
-    woken
+    record_wake(object, woken, 0, site);
+    woken.count
+}
+
+/// Records a wake-up, and which thread it woke first.
+pub fn record_wake(object: usize, woken: Woken, flags: u32, site: SiteId) {
+    let first = woken.first.map_or(0, |thread| thread as u16 + 1);
+    let count = u64::from(woken.count);
+    record::event(
+        Operation::FutexWake,
+        object as u64,
+        count,
+        flags,
+        first,
+        site,
+    );
 }
 
 /// When a wait ends by itself: never, at a virtual time, or not at all because the program

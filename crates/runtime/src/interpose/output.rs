@@ -2,9 +2,11 @@
 
 use crate::arch::nr;
 use crate::descriptors;
+use crate::scheduler;
 use crate::shared::shared;
 use crate::syscalls::as_errno;
-use crate::world::{is_executing, world};
+use crate::world::{is_executing, live, take_at_site, world};
+use raddle_abi::site::Operation;
 
 /// Whether output to this descriptor is captured now. The program may have put a file of its
 /// own in the place of stdout.
@@ -12,8 +14,20 @@ pub fn is_captured(descriptor: usize) -> bool {
     world().running && (descriptor == 1 || descriptor == 2) && !descriptors::is_own(descriptor)
 }
 
+/// The order of what threads print can be seen: a scheduling point.
+fn begin() {
+    if live() {
+        scheduler::point(Operation::Io, true, 0, take_at_site());
+    }
+}
+
 /// Captures a buffer.
 pub fn capture(buffer: usize, bytes: usize) -> isize {
+    begin();
+    append(buffer, bytes)
+}
+
+fn append(buffer: usize, bytes: usize) -> isize {
     // SAFETY: the program's buffer.
     shared().note_output(unsafe { core::slice::from_raw_parts(buffer as *const u8, bytes) });
     bytes as isize
@@ -21,11 +35,12 @@ pub fn capture(buffer: usize, bytes: usize) -> isize {
 
 /// Captures a vector of buffers.
 pub fn capture_vector(vector: usize, count: usize) -> isize {
+    begin();
     // SAFETY: the program's iovec.
     let buffers = unsafe { core::slice::from_raw_parts(vector as *const [usize; 2], count) };
     buffers
         .iter()
-        .map(|[buffer, bytes]| capture(*buffer, *bytes))
+        .map(|[buffer, bytes]| append(*buffer, *bytes))
         .sum()
 }
 

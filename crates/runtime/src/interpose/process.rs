@@ -1,13 +1,17 @@
 //! The end of the program, and its children.
 
-use super::{real, threads};
-use crate::arch;
+use super::{real, signals, threads};
+use crate::arch::{self, nr};
 use crate::host::{self, End};
+use crate::ids;
 use crate::oracles::{crash, deadlock};
+use crate::scheduler;
 use crate::shared::shared;
-use crate::world::{arm, is_controlled, is_executing, live, world};
+use crate::syscalls::as_errno;
+use crate::world::{arm, is_controlled, is_executing, live, take_at_site, world};
 use core::sync::atomic::AtomicUsize;
 use raddle_abi::control::conditions;
+use raddle_abi::site::Operation;
 
 /// The program ends itself: that is the end of the execution.
 pub fn ends(code: i32) -> ! {
@@ -39,10 +43,17 @@ pub fn leave(code: i32) -> ! {
     ends(code)
 }
 
+/// The program's main function has returned.
+pub fn exit_from_main(code: i32) -> ! {
+    scheduler::point_of_end(Operation::Exit, 0, 0);
+    leave(code)
+}
+
 /// libc's `exit`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn exit(code: i32) -> ! {
     if live() {
+        scheduler::point_of_end(Operation::Exit, 0, take_at_site());
         leave(code);
     }
     if is_controlled() {
@@ -56,6 +67,9 @@ pub unsafe extern "C" fn exit(code: i32) -> ! {
 /// libc's `_exit`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn _exit(code: i32) -> ! {
+    if live() {
+        scheduler::point_of_end(Operation::Exit, 0, take_at_site());
+    }
     ends(code)
 }
 
@@ -141,8 +155,37 @@ starting! {
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn gettid() -> i32 {
     if is_controlled() {
-        return crate::syscalls::thread_id() as i32;
+        return ids::thread() as i32;
     }
-    // SAFETY: asks for a number.
-    unsafe { arch::syscall(arch::nr::GETTID, [0; 6]) as i32 }
+    let thread = arch::thread_number() as usize;
+    let is_first = thread == ids::real();
+    if is_first {
+        ids::PROCESS as i32
+    } else {
+        thread as i32
+    }
+}
+
+/// libc's `getpid`: the same in every process that runs the program.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn getpid() -> i32 {
+    ids::process() as i32
+}
+
+/// libc's `getppid`: a child that the program has forked finds it so.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn getppid() -> i32 {
+    ids::parent() as i32
+}
+
+/// libc's `kill`: a child that the program has forked finds it too.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub unsafe extern "C" fn kill(process: i32, number: i32) -> i32 {
+    if is_controlled() {
+        return as_errno(signals::kill_process(process, number)) as i32;
+    }
+    let process = ids::to_kernel(process as usize);
+    // SAFETY: a signal that the program sends.
+    let result = unsafe { arch::syscall(nr::KILL, [process, number as usize, 0, 0, 0, 0]) };
+    as_errno(result) as i32
 }

@@ -9,6 +9,7 @@ use crate::syscalls::{self, as_errno, error};
 use crate::thread::Wait;
 use crate::world::world;
 use core::sync::atomic::Ordering;
+use raddle_abi::record::wake;
 use raddle_abi::site::{Operation, SiteId};
 
 /// Offsets in libc's `sem_t`.
@@ -86,7 +87,8 @@ fn post(semaphore: usize) -> i32 {
         syscalls::wake_other_processes(semaphore);
         io::did_something();
     }
-    object::wake_all(Operation::FutexWait, semaphore);
+    let woken = object::wake_all(Operation::FutexWait, semaphore);
+    object::record_wake(semaphore, woken, wake::KEPT, site);
     0
 }
 

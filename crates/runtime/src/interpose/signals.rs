@@ -4,10 +4,11 @@
 use super::object::{self, interpose};
 use super::threads::find;
 use super::{cancel, real, time};
-use crate::arch::errno::{EAGAIN, EINTR, EINVAL, ESRCH};
+use crate::arch::errno::{EAGAIN, EINTR, EINVAL, EPERM, ESRCH};
 use crate::arch::{self, Interrupted, KernelSigaction, nr, signal};
 use crate::delivery::{self, Action, COUNT, INFORMATION_WORDS, bit};
 use crate::global::Global;
+use crate::ids;
 use crate::native;
 use crate::oracles::crash;
 use crate::own;
@@ -82,6 +83,20 @@ pub fn install() {
     install_for(signal::SIGPIPE);
 }
 
+/// Lets a handler of a fatal signal be interrupted by another one.
+pub fn unblock_fatal() {
+    let mask = FATAL
+        .iter()
+        .fold(0u64, |mask, number| mask | 1 << (number - 1));
+    // SAFETY: the kernel reads one mask.
+    unsafe {
+        arch::syscall(
+            nr::RT_SIGPROCMASK,
+            [1, &raw const mask as usize, 0, 8, 0, 0],
+        )
+    };
+}
+
 extern "C" fn on_fatal(number: i32, info: *mut c_void, context: *mut c_void) {
     // SAFETY: the kernel's context and information of this signal.
     let (context, address) = unsafe { (Interrupted::new(context), *info.cast::<u64>().add(2)) };
@@ -97,7 +112,7 @@ extern "C" fn on_fatal(number: i32, info: *mut c_void, context: *mut c_void) {
         return;
     }
     if world().running {
-        crash::by_signal(number as u64, address, &context);
+        crash::by_signal(number as u64, address, context);
     }
     own::say(format_args!(
         "raddle runtime: signal {number} at {:#x} (address {address:#x}) outside of an execution\n",
@@ -324,8 +339,16 @@ fn send_to_pthread(pthread: usize, number: i32) -> i32 {
 
 /// `kill`: this process's own signals are virtual.
 pub fn kill_process(process: i32, number: i32) -> isize {
-    if process as isize == syscalls::process_id() || process == 0 {
-        return send_to(number, None);
+    const OWN: i32 = ids::PROCESS as i32;
+    const PARENT: i32 = ids::PARENT as i32;
+    match process {
+        // The process leads its group, and is alone in it but for its children.
+        OWN | 0 => return send_to(number, None),
+        _ if process == -OWN => return send_to(number, None),
+        // There is one, but it is none of the program's business.
+        PARENT if number == 0 => return 0,
+        PARENT => return error(EPERM),
+        _ => {}
     }
     syscalls::changes_kernel(nr::KILL);
     syscalls::perform(nr::KILL, [process as usize, number as usize, 0, 0, 0, 0])
@@ -333,12 +356,10 @@ pub fn kill_process(process: i32, number: i32) -> isize {
 
 /// `tgkill` and `tkill`: threads have the numbers that `gettid` gives them.
 pub fn kill_thread(thread: usize, number: usize) -> isize {
-    let index = thread as isize - syscalls::process_id();
-    let threads = &world().execution.threads;
-    if index < 0 || index as usize >= threads.len() {
-        return error(ESRCH);
+    match ids::index_of(thread) {
+        Some(thread) => send_to(number as i32, Some(thread)),
+        None => error(ESRCH),
     }
-    send_to(number as i32, Some(index as usize))
 }
 
 /// Waits until a handler has run. Always ends with an error.
@@ -456,8 +477,6 @@ interpose! {
         let current = world().execution.current;
         as_errno(send_to(number, Some(current))) as i32
     };
-    /// libc's `kill`.
-    kill(process: i32, number: i32) -> i32 => as_errno(kill_process(process, number)) as i32;
     /// libc's `pause`.
     pause() -> i32 => as_errno(wait_for_any_handler()) as i32;
     /// libc's `sigsuspend`.

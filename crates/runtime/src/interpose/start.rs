@@ -2,6 +2,7 @@
 
 use super::real;
 use crate::host;
+use crate::ids;
 use crate::own;
 use crate::shared;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -50,11 +51,12 @@ pub unsafe extern "C" fn __libc_start_main(
         return unsafe { real(main, argc, argv, init, fini, rtld_fini, stack_end) };
     };
     if !shared::attach(descriptor) {
-        own::say(format_args!(
-            "raddle runtime: the control memory is of another version; clear the cache\n"
-        ));
-        crate::arch::exit_group(70);
+        own::fail(
+            70,
+            format_args!("the control memory is of another version; clear the cache"),
+        );
     }
+    ids::claim();
     super::memory::take_over();
     MAIN.store(main, Ordering::Relaxed);
     // SAFETY: the program's own arguments, but with our main.

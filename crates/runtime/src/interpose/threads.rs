@@ -91,6 +91,7 @@ fn add(start: usize, argument: usize, detached: bool, site: SiteId) -> usize {
     if world().running && world().orders.alone && !shared().family().needs_fork {
         host::end(End::Known);
     }
+    stacks::passed(argument);
     let loan = borrow();
     let parent = world().execution.current;
     let mut thread = Thread::new();
@@ -171,6 +172,7 @@ pub fn finish(number: usize, result: usize) -> ! {
     record::leave_all();
     methods::leave_all();
     run_destructors(number);
+    scheduler::point_of_end(Operation::Exit, number, 0);
     mutex::owner_ends(number);
     if world().execution.alive == 1 {
         // The last thread ends the process, as libc does.
@@ -181,6 +183,8 @@ pub fn finish(number: usize, result: usize) -> ! {
     let thread = &mut execution.threads[number];
     thread.result = result;
     thread.state = State::Done;
+    // Strategies tell a thread that has ended from one that is blocked by this.
+    execution.pending[number].operation = Operation::Exit;
     execution.alive -= 1;
     execution.changed();
     execution.disable(number);

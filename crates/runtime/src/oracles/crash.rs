@@ -4,19 +4,25 @@ use crate::arch::Interrupted;
 use crate::arch::signal::SIGSEGV;
 use crate::donor;
 use crate::findings::Record;
+use crate::global::Global;
 use crate::host::{self, End};
 use crate::stack::{self, Frames};
+use crate::unwind;
 use crate::world::world;
 use raddle_abi::finding::{Kind, STACK_OVERFLOW, Step};
 use raddle_abi::site::Operation;
 
+/// The last crash: signal, address, interrupted code.
+static FIRST: Global<Option<(u64, u64, Interrupted)>> = Global::new(None);
+
 fn write(signal: u64, address: u64, frames: &Frames) {
     let execution = &world().execution;
     let thread = execution.current;
-    let site = execution
-        .threads
-        .get(thread)
-        .map_or(0, |thread| thread.site);
+    // The last operation tells where a thread was only if its stack is not known.
+    let site = match (execution.threads.get(thread), frames.as_slice()) {
+        (Some(thread), []) => thread.site,
+        _ => 0,
+    };
     let place = frames
         .as_slice()
         .first()
@@ -27,7 +33,8 @@ fn write(signal: u64, address: u64, frames: &Frames) {
     } else {
         0
     };
-    let key = super::key(Kind::Crash, place, signal);
+    let early = u64::from(execution.expired_early) << 32;
+    let key = super::key(Kind::Crash, place, signal | early);
     let Some(mut record) = Record::begin(Kind::Crash, key, [signal, address]) else {
         return;
     };
@@ -48,8 +55,13 @@ fn write(signal: u64, address: u64, frames: &Frames) {
 }
 
 /// A fatal signal interrupted the program during an execution.
-pub fn by_signal(signal: u64, address: u64, context: &Interrupted) -> ! {
-    let frames = stack::of_interrupted(context);
+pub fn by_signal(signal: u64, address: u64, context: Interrupted) -> ! {
+    // Where the unwinder itself met a fault, the crash is still the first one.
+    let (signal, address, context) = match FIRST.get() {
+        Some(first) if unwind::walks() => *first,
+        first => *first.insert((signal, address, context)),
+    };
+    let frames = stack::of_interrupted(&context);
     if signal == SIGSEGV as u64 && donor::is_guard(address as usize) {
         // Which instruction of a recursion hits the end depends on how much of the stack the
         // hooks use, so it does not name the crash.
@@ -64,14 +76,16 @@ pub fn by_signal(signal: u64, address: u64, context: &Interrupted) -> ! {
 
 /// The program called `abort`.
 pub fn by_abort() -> ! {
-    let frames = stack::of_running();
+    *FIRST.get() = None;
+    let frames = stack::of_running_in_library();
     write(crate::arch::signal::SIGABRT as u64, 0, &frames);
     host::end(End::Crashed)
 }
 
 /// The program sent itself a signal that ends it.
 pub fn by_own_signal(signal: u64) -> ! {
-    let frames = stack::of_running();
+    *FIRST.get() = None;
+    let frames = stack::of_running_in_library();
     write(signal, 0, &frames);
     host::end(End::Crashed)
 }

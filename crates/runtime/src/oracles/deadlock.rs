@@ -86,9 +86,10 @@ fn write(cycles: &[bool], only_cycles: bool) {
             .iter()
             .fold(0, |hash: u64, frame| hash.rotate_left(9) ^ frame)
     });
-    let Some(mut record) =
-        Record::begin(Kind::Deadlock, super::key(Kind::Deadlock, key, 0), [0, 0])
-    else {
+    let panics = execution.panics.len() as u64;
+    let early = u64::from(execution.expired_early && panics > 0);
+    let key = super::key(Kind::Deadlock, key, early);
+    let Some(mut record) = Record::begin(Kind::Deadlock, key, [panics, 0]) else {
         return;
     };
     for (number, frames) in involved.into_iter().zip(&frames) {
@@ -100,12 +101,6 @@ fn write(cycles: &[bool], only_cycles: bool) {
         } else {
             thread.wait.object
         };
-        let lost = execution
-            .lost_wakes
-            .iter()
-            .rev()
-            .find(|lost| lost.object == thread.wait.object);
-        let lost = lost.filter(|_| !is_lock && thread.wait.operation == Operation::FutexWait);
         let holders = if thread.wait.operation == Operation::Join {
             alloc::vec![thread.wait.object as u32]
         } else if is_lock {
@@ -121,8 +116,6 @@ fn write(cycles: &[bool], only_cycles: bool) {
                 object: object as u64,
                 is_lock: u32::from(is_lock),
                 in_cycle: u32::from(cycles[number]),
-                lost_wake_thread: lost.map_or(0, |lost| u32::from(lost.thread) + 1),
-                lost_wake_site: lost.map_or(0, |lost| lost.site),
                 holders: 0,
                 frames: 0,
             },

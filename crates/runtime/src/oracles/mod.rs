@@ -5,6 +5,7 @@
 //! that it watches: [`crate::hooks`] for operations, [`crate::host`] for ends.
 
 pub mod clocks;
+pub mod conflicts;
 pub mod crash;
 pub mod deadlock;
 pub mod heap;

@@ -7,8 +7,9 @@ use crate::shared::shared;
 use crate::stack;
 use crate::thread::State;
 use crate::world::{take_at_site, world};
+use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use raddle_abi::finding::{Kind, Step};
+use raddle_abi::finding::{Kind, PASSED, Step};
 use raddle_abi::site::Operation;
 
 /// Panics that are kept per execution.
@@ -34,24 +35,49 @@ pub fn begins() {
 /// The program ended with a code that means failure.
 pub fn test_failed(code: u32) {
     let execution = &world().execution;
-    let last = execution
-        .panics
-        .iter()
-        .rev()
-        .find(|panic| usize::from(panic.thread) == crate::host::first_thread())
-        .or(execution.panics.last());
-    let innermost = last.map_or(u64::from(code), |panic| {
-        panic
-            .frames
-            .iter()
-            .fold(0, |hash: u64, frame| hash.rotate_left(9) ^ frame)
-    });
-    let key = super::key(Kind::Panic, innermost, 0);
+    // What shows without an early expiry too is worth more.
+    let early = u64::from(execution.expired_early) << 32;
+    let key = match execution.panics.is_empty() {
+        true => super::key(Kind::Panic, u64::from(code), early),
+        false => key_of_panics(early),
+    };
     let Some(mut record) = Record::begin(Kind::Panic, key, [u64::from(code), 0]) else {
         return;
     };
     add_panics(&mut record);
     record.commit();
+}
+
+/// Two executions are the same if the same panics began; their order does not matter.
+fn key_of_panics(marker: u64) -> u64 {
+    let mut hashes: Vec<u64> = world()
+        .execution
+        .panics
+        .iter()
+        .map(|panic| {
+            let frames = panic.frames.iter();
+            frames.fold(0, |hash: u64, frame| hash.rotate_left(9) ^ frame)
+        })
+        .collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    let all = hashes.iter().fold(0, |all: u64, hash| {
+        (all ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    });
+    super::key(Kind::Panic, all, marker)
+}
+
+/// The program ended well: its panics, if there were any, are expected, and explain no failure.
+pub fn test_passed() {
+    count_strays();
+    if world().execution.panics.is_empty() {
+        return;
+    }
+    let record = Record::begin_uncounted(Kind::Panic, key_of_panics(PASSED), [0, PASSED]);
+    if let Some(mut record) = record {
+        add_panics(&mut record);
+        record.finish();
+    }
 }
 
 /// Adds the panics of the execution so far to a finding.
@@ -72,7 +98,7 @@ pub fn add_panics(record: &mut Record) {
 }
 
 /// Counts threads that panicked and that nobody joined: worth a warning, not a finding.
-pub fn count_strays() {
+fn count_strays() {
     let strays = world()
         .execution
         .threads

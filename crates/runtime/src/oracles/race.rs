@@ -113,6 +113,12 @@ pub fn joined(thread: usize) {
     DETECTOR.get().clocks.join(running_slot(), ended);
 }
 
+/// Whether a race may have gone unseen in any execution so far.
+pub fn may_have_missed() -> bool {
+    let detector = DETECTOR.get();
+    detector.shadow.has_forgotten || detector.clocks.exhausted
+}
+
 /// Vector clock of a thread; empty if nobody keeps any.
 pub fn clock_of(thread: usize) -> Vec<u32> {
     if !world().orders.race {
@@ -233,7 +239,8 @@ fn report(address: usize, len: usize, kind: u8, site: SiteId) {
     };
     let world = world();
     let volatile = (kind | earlier.kind) & access::VOLATILE != 0;
-    if DETECTOR.get().clocks.exhausted
+    if !world.orders.report_races
+        || DETECTOR.get().clocks.exhausted
         || world.execution.unseen_synchronisation
         || (volatile && !world.orders.volatile_race)
     {

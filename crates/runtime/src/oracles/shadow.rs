@@ -4,8 +4,10 @@
 //! slots an old access can be forgotten, which can hide a race but never invents one.
 
 use super::clocks::Clocks;
+use super::conflicts::{self, Conflict};
 use crate::arch::{self, nr};
 use crate::own;
+use alloc::vec::Vec;
 use raddle_abi::site::SiteId;
 
 /// Bits of an access's kind.
@@ -95,6 +97,12 @@ pub struct Shadow {
     turn: usize,
     /// The first race of the access under way.
     found: Option<Earlier>,
+    /// An access was forgotten for lack of room, so that a race with it would go unseen.
+    pub has_forgotten: bool,
+    /// For each clock slot the last time of an atomic access that was given up.
+    lost: Vec<u32>,
+    /// The execution that `lost` is about.
+    lost_in: u32,
 }
 
 impl Shadow {
@@ -104,12 +112,16 @@ impl Shadow {
             base: 0,
             turn: 0,
             found: None,
+            has_forgotten: false,
+            lost: Vec::new(),
+            lost_in: 0,
         }
     }
 
     /// Maps memory.
     pub fn set_up(&mut self) {
         self.base = own::map((ADDRESS_MASK + 1) * 8);
+        conflicts::set_up();
     }
 
     #[inline(always)]
@@ -269,6 +281,9 @@ impl Shadow {
         if slots[1].stamp as u32 == stamp as u32 || !(is_own || is_seen(clocks, what, earlier)) {
             return self.check_slots(clocks, cell, address, stamp, what);
         }
+        if !is_own {
+            note_conflict(what, earlier.what, Conflict::Ordered);
+        }
         // A write by the same thread since its last release says more than the read.
         if earlier.stamp != stamp || !is_own || !replaces(earlier.what, what) {
             slots[usize::from(!replaces(what, earlier.what))] = Slot { stamp, what };
@@ -291,7 +306,13 @@ impl Shadow {
             if !replaces(what, earlier.what) || !(is_own || is_seen(clocks, what, earlier)) {
                 return self.check_slots(clocks, cell, address, stamp, what);
             }
+            if !is_own {
+                note_conflict(what, earlier.what, Conflict::Ordered);
+            }
             used += 1;
+        }
+        if used == SLOTS {
+            self.look_for_lost(clocks, what);
         }
         slots[0] = Slot { stamp, what };
         for earlier in &mut slots[1..used.max(1)] {
@@ -315,10 +336,13 @@ impl Shadow {
             }
             if earlier.what >> 32 == what >> 32 {
                 place = index;
-            } else if earlier.what >> KIND & u64::from(access::ATOMIC) == 0
-                && !is_seen(clocks, what, earlier)
-            {
-                return self.check_slots(clocks, cell, address, stamp, what);
+            } else if earlier.what >> KIND & u64::from(access::ATOMIC) == 0 {
+                if !is_seen(clocks, what, earlier) {
+                    return self.check_slots(clocks, cell, address, stamp, what);
+                }
+                if earlier.what >> THREAD & 0xfff != what >> THREAD & 0xfff {
+                    note_conflict(what, earlier.what, Conflict::Ordered);
+                }
             }
         }
         if place == SLOTS {
@@ -371,15 +395,16 @@ impl Shadow {
                 return races;
             }
             if is_own || is_seen(clocks, what, earlier) {
+                if !is_own {
+                    note_conflict(what, earlier.what, Conflict::Ordered);
+                }
                 if replaces(what, earlier.what) {
                     place = index;
                     replaced += 1;
                 }
                 continue;
             }
-            let conflict =
-                (kind | other_kind) & access::WRITE != 0 && kind & other_kind & access::ATOMIC == 0;
-            if conflict {
+            if note_conflict(what, earlier.what, Conflict::Race) {
                 races = true;
                 self.found.get_or_insert(Earlier {
                     site: earlier.what as u32,
@@ -390,6 +415,9 @@ impl Shadow {
                 });
             }
         }
+        if used == SLOTS && (replaced == used || !is_atomic(what)) {
+            self.look_for_lost(clocks, what);
+        }
         if replaced == used {
             // All that went before is covered: few entries make for a short look next time.
             for earlier in &mut slots[1..used.max(1)] {
@@ -397,11 +425,58 @@ impl Shadow {
             }
             place = 0;
         } else if place == SLOTS {
-            self.turn = self.turn.wrapping_add(1);
-            place = self.turn % SLOTS;
+            place = self.make_room(clocks, slots, what);
         }
         slots[place] = Slot { stamp, what };
         races
+    }
+
+    /// The place of the entry to give up in a full cell: one that no race needs, if there is any.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, clocks: &Clocks, slots: &[Slot; SLOTS], what: u64) -> usize {
+        self.turn = self.turn.wrapping_add(1);
+        let turn = self.turn % SLOTS;
+        let mut places = (0..SLOTS).map(|step| (turn + step) % SLOTS);
+        // Where all accesses are atomic, none is needed.
+        if is_atomic(slots[turn].what) {
+            self.lose_atomic(clocks, &slots[turn]);
+            return turn;
+        }
+        if let Some(place) = places
+            .clone()
+            .find(|place| is_needless(clocks, slots, *place, what))
+        {
+            return place;
+        }
+        if let Some(place) = places.find(|place| is_atomic(slots[*place].what)) {
+            self.lose_atomic(clocks, &slots[place]);
+            return place;
+        }
+        self.has_forgotten = true;
+        turn
+    }
+
+    /// An atomic access is given up, which matters if a plain one that has not seen it comes.
+    fn lose_atomic(&mut self, clocks: &Clocks, lost: &Slot) {
+        if self.lost_in != clocks.run() {
+            self.lost_in = clocks.run();
+            self.lost.clear();
+        }
+        let (slot, time) = (thread(lost.what), (lost.stamp >> 32) as u32);
+        if self.lost.len() <= slot {
+            self.lost.resize(slot + 1, 0);
+        }
+        self.lost[slot] = self.lost[slot].max(time);
+    }
+
+    /// An access comes to a full cell, which may have lost atomic ones.
+    fn look_for_lost(&mut self, clocks: &Clocks, what: u64) {
+        if self.lost_in == clocks.run() {
+            let observer = thread(what);
+            let mut lost = self.lost.iter().enumerate();
+            self.has_forgotten |= lost.any(|(slot, time)| !clocks.has_seen(observer, slot, *time));
+        }
     }
 
     /// Forgets all accesses to a range.
@@ -427,15 +502,56 @@ impl Default for Shadow {
     }
 }
 
+/// Clock slot of an access.
+#[inline(always)]
+fn thread(what: u64) -> usize {
+    (what >> THREAD) as usize & 0xfff
+}
+
+fn is_atomic(what: u64) -> bool {
+    what >> KIND & u64::from(access::ATOMIC) != 0
+}
+
+/// Whether no race goes unseen without an entry of a full cell to which `what` comes: whatever
+/// is still to come is ordered after it, or races with another entry as well.
+fn is_needless(clocks: &Clocks, slots: &[Slot; SLOTS], place: usize, what: u64) -> bool {
+    let entry = &slots[place];
+    let is_covered = |(index, other): (usize, &Slot)| {
+        index != place
+            && thread(other.what) == thread(entry.what)
+            && other.stamp >> 32 >= entry.stamp >> 32
+            && replaces(other.what, entry.what)
+    };
+    (replaces(what, entry.what) && is_seen(clocks, what, entry))
+        || slots.iter().enumerate().any(is_covered)
+        || clocks.all_have_seen(thread(entry.what), (entry.stamp >> 32) as u32)
+}
+
 /// Whether the thread of an access has seen an earlier one.
 #[inline(always)]
 fn is_seen(clocks: &Clocks, what: u64, earlier: &Slot) -> bool {
-    let thread = |what: u64| (what >> THREAD) as usize & 0xfff;
     clocks.has_seen(
         thread(what),
         thread(earlier.what),
         (earlier.stamp >> 32) as u32,
     )
+}
+
+/// Two accesses of different threads: notes their sites if they conflict, and returns whether they do.
+#[inline(always)]
+fn note_conflict(what: u64, earlier: u64, conflict: Conflict) -> bool {
+    let (kind, other) = ((what >> KIND) as u8, (earlier >> KIND) as u8);
+    let touches = (what >> MASK) as u8 & (earlier >> MASK) as u8 != 0;
+    let conflicts =
+        touches && (kind | other) & access::WRITE != 0 && kind & other & access::ATOMIC == 0;
+    if conflicts {
+        for (kind, site) in [(kind, what as SiteId), (other, earlier as SiteId)] {
+            if kind & access::ATOMIC == 0 {
+                conflicts::note(site, conflict);
+            }
+        }
+    }
+    conflicts
 }
 
 /// Whether a later access may take an ordered earlier one's place: it conflicts with at least as

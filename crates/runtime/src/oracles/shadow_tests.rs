@@ -122,3 +122,62 @@ fn forgotten_memory_does_not_race() {
     race.shadow.forget(0x5000, 64);
     assert_eq!(race.access(2, 0x5000, 64, access::WRITE, 12), None);
 }
+
+const ATOMIC: u8 = access::WRITE | access::ATOMIC;
+
+#[test]
+fn what_all_threads_have_seen_may_be_forgotten() {
+    let mut race = race();
+    race.access(0, 0x5000, 8, access::WRITE, 10);
+    let late = race.clocks.spawn(0);
+    for other in 1..4 {
+        race.clocks.store(0, 0x7000, order::RELEASE);
+        race.clocks.load(other, 0x7000, order::ACQUIRE);
+    }
+    for slot in (0..5).chain(0..5) {
+        assert_eq!(race.access(slot, 0x5000, 8, ATOMIC, 11), None);
+    }
+    assert!(late == 4 && !race.shadow.has_forgotten);
+}
+
+#[test]
+fn what_one_thread_has_not_seen_may_not_be_forgotten() {
+    let mut race = race();
+    for byte in 0..4 {
+        race.access(1, 0x5000 + byte, 1, access::WRITE, 11);
+    }
+    assert!(!race.shadow.has_forgotten);
+    race.access(1, 0x5004, 1, access::WRITE, 12);
+    assert!(race.shadow.has_forgotten);
+}
+
+#[test]
+fn what_a_later_access_of_its_thread_covers_may_be_forgotten() {
+    let mut race = race();
+    for (byte, kind) in [(0, 0), (1, 0), (5, access::WRITE), (6, access::WRITE)] {
+        race.access(1, 0x5000 + byte, 1, kind, 11);
+    }
+    // Takes the place of one of the two reads that it covers, the next one that of the other.
+    race.access(1, 0x5000, 2, 0, 13);
+    race.access(1, 0x5007, 1, 0, 14);
+    assert!(!race.shadow.has_forgotten);
+    assert_eq!(race.access(2, 0x5000, 1, access::WRITE, 15), Some(13));
+}
+
+#[test]
+fn forgotten_atomic_accesses_matter_to_plain_ones_that_have_not_seen_them() {
+    for is_joined in [true, false] {
+        let mut race = race();
+        let slots = [1, 2, 3, race.clocks.spawn(0), race.clocks.spawn(0)];
+        for slot in slots {
+            assert_eq!(race.access(slot, 0x5000, 8, ATOMIC, 11), None);
+        }
+        assert!(!race.shadow.has_forgotten, "all are atomic");
+        // The entry in the third place went.
+        for slot in slots.into_iter().filter(|slot| is_joined || *slot != 3) {
+            race.clocks.join(0, slot);
+        }
+        assert_eq!(race.access(0, 0x5000, 8, access::WRITE, 12), None);
+        assert_eq!(race.shadow.has_forgotten, !is_joined);
+    }
+}

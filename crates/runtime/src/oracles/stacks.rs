@@ -92,6 +92,20 @@ pub fn touched(address: usize) {
     }
 }
 
+/// The running thread passes an address in its own stack to a thread that it starts.
+pub fn passed(address: usize) {
+    let running = world().execution.running();
+    let (low, high) = running.stack;
+    if !(low..high).contains(&address) {
+        return;
+    }
+    running.passed = running.passed.min(address);
+    let is_private = world().orders.private_stacks && contains(address);
+    if world().running && is_private && shared().family().stacks.touch(address) {
+        host::end(End::Again);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

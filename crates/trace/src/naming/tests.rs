@@ -84,7 +84,7 @@ fn named(events: Vec<RawEvent>, stacks: &[u64]) -> Trace {
         stacks: stacks.to_vec(),
         ..RawRecording::default()
     };
-    name(&recording, &Fake, "", "")
+    name(&recording, &Fake, "", "", 0)
 }
 
 fn check(events: Vec<RawEvent>, expected: &str) {

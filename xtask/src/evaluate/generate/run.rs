@@ -76,6 +76,12 @@ pub struct Reported {
     pub tests: u64,
     /// Their executions.
     pub executions: u64,
+    /// Results that were compared with orders of their calls.
+    #[serde(default)]
+    pub checked: u64,
+    /// Results that were not.
+    #[serde(default)]
+    pub unchecked: u64,
 }
 
 /// What a user's run reports.
@@ -98,8 +104,15 @@ pub fn report(
                 text,
                 seconds,
             }),
-            Message::Coverage { tests, executions } => {
+            Message::Coverage {
+                tests,
+                executions,
+                checked_results,
+                unchecked,
+            } => {
                 (reported.tests, reported.executions) = (tests, executions);
+                reported.checked = checked_results;
+                reported.unchecked = unchecked.iter().map(|one| one.results).sum();
             }
             _ => {}
         }
@@ -127,7 +140,7 @@ fn generate(
     let mut command = shell::raddle(tool, directory, arguments);
     command.arg(&time).args(options).stdin(Stdio::null());
     let output = command.output()?;
-    if !matches!(output.status.code(), Some(0 | 100)) {
+    if !messages::is_result(output.status.code()) {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("the tool ended with {}: {words}", output.status);
     }

@@ -148,10 +148,10 @@ fn run(tool: &Path, subject: &Subject, options: &[String], seconds: u64) -> Resu
 /// What the tool writes.
 pub fn predict_json(command: &mut Command) -> Result<String> {
     let (stdout, code) = shell::output(command)?;
-    match code {
-        Some(0 | 100) => Ok(stdout),
-        _ => bail!("the tool ended with {code:?}"),
+    if !messages::is_result(code) {
+        bail!("the tool ended with {code:?}");
     }
+    Ok(stdout)
 }
 
 fn is_beginning(note: &str) -> bool {

@@ -1,0 +1,229 @@
+//! What a finding says: why it happened, where, and that it is one.
+
+use std::path::Path;
+
+use raddle_e2e::{FindingLine, Fixture, Run};
+
+/// `file:line` of the line of a fixture's file that says this.
+fn line_of(fixture: &Fixture, file: &str, text: &str) -> String {
+    let path: &Path = &fixture.path().join(file);
+    let source = std::fs::read_to_string(path).expect("the fixture has this file");
+    let line = source.lines().position(|line| line.contains(text));
+    let line = line.unwrap_or_else(|| panic!("{file} has no line with {text}"));
+    format!("{file}:{}", line + 1)
+}
+
+/// The findings of one test, and that it was explored.
+fn findings_of<'a>(run: &'a Run, test: &str) -> Vec<&'a FindingLine> {
+    assert!(run.test(test).executions > 0, "{run:#?}");
+    let findings = run.findings().into_iter();
+    findings.filter(|finding| finding.test == test).collect()
+}
+
+/// The only finding of a test.
+fn finding_of<'a>(run: &'a Run, test: &str) -> &'a FindingLine {
+    let findings = findings_of(run, test);
+    assert_eq!(findings.len(), 1, "{test}: {findings:#?}");
+    findings[0]
+}
+
+#[test]
+fn lost_wake_ups_say_which_threads_waited_and_which_one_was_woken() {
+    let fixture = Fixture::special("causes");
+    let run = fixture.check(&["test", "--test", "wakes", "--executions", "1000"], 100);
+    let line = |text: &str| line_of(&fixture, "tests/wakes.rs", text);
+    let expected: [(&str, &[&str]); 6] = [
+        (
+            "two_purposes",
+            &[
+                "Condvar::notify_one` by thread",
+                " woke thread ",
+                "did not find what it waits for, and waited again at",
+                "without notifying",
+                "One condition variable serves both waits",
+                &line("push waits"),
+                &line("pop waits"),
+            ],
+        ),
+        (
+            "early",
+            &[
+                "Condvar::notify_one` by thread 1",
+                &line("early notifies"),
+                "came when no thread waited, so it was lost; the main thread began to wait after it",
+            ],
+        ),
+        (
+            "never",
+            &["No thread notifies this condition variable in this execution"],
+        ),
+        (
+            "one_of_two",
+            &[
+                "Condvar::notify_one` by the main thread",
+                &line("one notifies"),
+                "which waited at",
+                "and no other follows",
+            ],
+        ),
+        (
+            "parked",
+            &[
+                "The last `Thread::unpark` by thread",
+                "was used up by an earlier wait of the main thread at",
+                &line("parks first"),
+            ],
+        ),
+        ("channel", &["for a message", &line("// receives")]),
+    ];
+    for (test, words) in expected {
+        let finding = finding_of(&run, test);
+        assert_eq!(finding.kind, "deadlock", "{finding:#?}");
+        for words in words {
+            assert!(
+                finding.cause.contains(words),
+                "{words} is missing: {finding:#?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn lost_wake_ups_of_pthreads_are_explained_too() {
+    for (source, wait, words) in [
+        (
+            "signal.c",
+            "pthread_cond_wait(",
+            [
+                "The wake-up by thread 1 at `set`",
+                "came when no thread waited",
+            ],
+        ),
+        (
+            "posts.c",
+            "sem_wait(",
+            [
+                "It was posted once in this execution",
+                "by the main thread at `main`",
+            ],
+        ),
+    ] {
+        let fixture = Fixture::compiled("causes", source);
+        let run = fixture.check(&["test", "./prog", "--executions", "200"], 100);
+        let finding = finding_of(&run, "./prog");
+        assert!(
+            finding.places().contains(&line_of(&fixture, source, wait)),
+            "{finding:#?}"
+        );
+        for words in words {
+            assert!(finding.cause.contains(words), "{finding:#?}");
+        }
+    }
+}
+
+#[test]
+fn failures_are_told_at_their_own_line_with_the_whole_message() {
+    let fixture = Fixture::special("causes");
+    let run = fixture.check(&["test", "--test", "places", "--executions", "500"], 100);
+    let line = |text: &str| line_of(&fixture, "tests/places.rs", text);
+    for (test, place, message) in [
+        (
+            "the_receiver_panics_before_a_send",
+            "// receiver fails",
+            "set before ",
+        ),
+        ("a_lock_is_poisoned", "// holder fails", "holds the lock"),
+        (
+            "a_worker_fails_and_the_test_says_so",
+            "// worker fails",
+            "in the worker",
+        ),
+        (
+            "expected_panics_come_first",
+            "// own failure",
+            "the test's own",
+        ),
+        (
+            "a_message_of_many_lines",
+            "// long message",
+            "first line\n\nnote: after an empty line\nlast line",
+        ),
+        ("an_abort", "// aborts", ""),
+        ("a_fault_in_a_library", "// strlen faults", ""),
+        ("a_call_of_what_is_no_code", "// calls nowhere", ""),
+    ] {
+        let finding = finding_of(&run, test);
+        assert_eq!(finding.places(), [line(place)], "{finding:#?}");
+        assert!(finding.message.contains(message), "{finding:#?}");
+        assert!(
+            finding.message.is_empty() == message.is_empty(),
+            "{finding:#?}"
+        );
+        for boilerplate in ["test result:", "failures:", "RUST_BACKTRACE"] {
+            assert!(!finding.output.contains(boilerplate), "{finding:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_assertion_of_c_is_told_at_its_line() {
+    let fixture = Fixture::compiled("causes", "asserts.c");
+    let run = fixture.check(&["test", "./prog", "--executions", "100"], 100);
+    let finding = finding_of(&run, "./prog");
+    assert_eq!(
+        finding.places(),
+        [line_of(&fixture, "asserts.c", "assert(value")],
+        "{finding:#?}"
+    );
+    assert!(
+        finding.message.ends_with("Assertion `value == 0' failed."),
+        "{finding:#?}"
+    );
+}
+
+#[test]
+fn races_of_one_cause_are_one_finding_with_one_name() {
+    let fixture = Fixture::special("causes");
+    let line = |text: &str| line_of(&fixture, "tests/races.rs", text);
+    for (test, words) in [
+        ("array", vec!["Nothing orders".to_owned()]),
+        (
+            "published",
+            vec![
+                line("// does not publish"),
+                "is `Relaxed`, so it does not publish".to_owned(),
+            ],
+        ),
+        (
+            "not_acquired",
+            vec![
+                line("// does not acquire"),
+                "is `Relaxed`, so it does not see what the store".to_owned(),
+            ],
+        ),
+    ] {
+        let mut names = Vec::new();
+        for seed in ["1", "2"] {
+            let arguments = [
+                "test",
+                "--test",
+                "races",
+                test,
+                "--executions",
+                "300",
+                "--seed",
+                seed,
+            ];
+            let run = fixture.check(&arguments, 100);
+            let finding = finding_of(&run, test);
+            for words in &words {
+                assert!(
+                    finding.cause.contains(words),
+                    "{words} is missing: {finding:#?}"
+                );
+            }
+            names.push(finding.id.clone());
+        }
+        assert_eq!(names[0], names[1], "{test}");
+    }
+}

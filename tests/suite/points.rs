@@ -1,0 +1,81 @@
+//! Where threads may be switched: volatile accesses, plain ones that conflict, loops that wait, and ends.
+
+use std::collections::BTreeSet;
+
+use raddle_e2e::{Fixture, Run};
+
+fn explore(source: &str, options: &[&str], argument: &str, code: i32) -> Run {
+    let fixture = Fixture::compiled_with("points", source, "-O0");
+    let arguments = [&["test"], options, &["./prog", argument]].concat();
+    fixture.check(&arguments, code)
+}
+
+fn kinds(run: &Run) -> BTreeSet<&str> {
+    let findings = run.findings().into_iter();
+    findings.map(|finding| finding.kind.as_str()).collect()
+}
+
+#[test]
+fn volatile_accesses_are_scheduling_points_wherever_they_touch() {
+    for source in ["volatile_count.c", "volatile_on_a_stack.c"] {
+        let run = explore(source, &[], "", 100);
+        assert_eq!(kinds(&run), BTreeSet::from(["crash"]), "{source}");
+    }
+}
+
+#[test]
+fn silent_races_are_scheduling_points_all_the_same() {
+    let run = explore("ordered_by_chance.c", &[], "", 100);
+    assert_eq!(kinds(&run), BTreeSet::from(["crash", "data-race"]));
+    let run = explore("ordered_by_chance.c", &["--races", "off"], "", 100);
+    assert_eq!(kinds(&run), BTreeSet::from(["crash"]));
+}
+
+#[test]
+fn loops_that_wait_for_memory_let_others_run() {
+    for argument in ["0", "1", "2", "3"] {
+        let options = ["--races", "off", "--executions", "200"];
+        let run = explore("spins.c", &options, argument, 0);
+        let test = run.tests()[0];
+        assert_eq!(test.verdict, "explored", "{argument}: {run:#?}");
+        assert!(test.executions > 20, "{argument}: {run:#?}");
+    }
+}
+
+#[test]
+fn what_others_do_before_an_end_is_explored() {
+    for argument in ["0", "1", "2", "3"] {
+        let run = explore("ends.c", &[], argument, 100);
+        assert_eq!(kinds(&run), BTreeSet::from(["crash"]), "{argument}");
+    }
+}
+
+#[test]
+fn neighbouring_seeds_have_no_execution_in_common() {
+    let fixture = Fixture::compiled_with("points", "volatile_count.c", "-O0");
+    // The execution that a shifted search would begin with, one after the other.
+    let first = |seed: u64| {
+        let seed = seed.to_string();
+        let options = [
+            "test",
+            "--strategy",
+            "random",
+            "--seed",
+            &seed,
+            "--executions",
+            "40",
+            "--max-findings",
+            "1",
+            "./prog",
+        ];
+        let run = fixture.check(&options, 100);
+        run.finding().executions
+    };
+    let found: Vec<u64> = (0..6).map(first).collect();
+    let shifted = found
+        .windows(2)
+        .filter(|pair| pair[0] == pair[1] + 1)
+        .count();
+    assert!(shifted < 5, "{found:?}");
+    assert_eq!(first(0), found[0]);
+}

@@ -1,0 +1,217 @@
+//! Nothing is left running, however a run ends, and no run takes longer than it was told.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use raddle_e2e::{Ended, Fixture, Tool};
+
+/// Whether a process runs whose command line has this word.
+fn is_running(word: &str) -> bool {
+    let processes = fs::read_dir("/proc").expect("there is a /proc");
+    let mut names = processes.flatten().map(|entry| entry.path());
+    names.any(|process| {
+        let line = fs::read(process.join("cmdline")).unwrap_or_default();
+        let mut words = line.split(|byte| *byte == 0);
+        words.next() == Some(b"sleep") && words.next() == Some(word.as_bytes())
+    })
+}
+
+fn assert_nothing_is_left(word: &str, ended: &Ended) {
+    let start = Instant::now();
+    while is_running(word) {
+        assert!(start.elapsed() < Duration::from_secs(5), "{ended:#?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn processes_that_outlive_their_execution_are_ended() {
+    let fixture = Fixture::compiled("bad-c", "daemons.c");
+    let ended = Tool::new(
+        fixture.path(),
+        [
+            "test",
+            "--message-format=json",
+            "--executions",
+            "10",
+            "./prog",
+            "86411",
+        ],
+    )
+    .run();
+    assert_eq!(ended.status.code(), Some(0), "{ended:#?}");
+    assert!(
+        ended.stdout.contains("\"verdict\":\"explored\""),
+        "{ended:#?}"
+    );
+    assert_nothing_is_left("86411", &ended);
+}
+
+/// Programs that look at numbers of processes and threads do the same in every process, in
+/// another namespace of such numbers too.
+#[test]
+fn numbers_of_processes_and_threads_are_the_same_every_time() {
+    let fixture = Fixture::compiled("bad-c", "ids.c");
+    let namespace = ["unshare", "--pid", "--fork", "--mount-proc"];
+    let possible = Command::new(namespace[0])
+        .args(&namespace[1..])
+        .arg("true")
+        .status()
+        .is_ok_and(|status| status.success());
+    if !possible {
+        eprintln!("skipped in part: `{}` needs root", namespace.join(" "));
+    }
+    for argument in ["alone", "fork"] {
+        let check = |starter: &[&str], carrier: &str| {
+            let options = [
+                "test",
+                "--message-format=json",
+                "--executions",
+                "30",
+                "--carrier",
+                carrier,
+                "./prog",
+                argument,
+            ];
+            let run = fixture.check_tool(Tool::started_by(starter, fixture.path(), options), 100);
+            let test = run.test("./prog");
+            assert_eq!(test.verdict, "explored", "{run:#?}");
+            let finding = run.finding();
+            assert!(finding.title.contains("SIGABRT"), "{run:#?}");
+            (test.hash.clone(), finding.id.clone())
+        };
+        let first = check(&["env"], "fiber");
+        assert_eq!(check(&["env"], "os"), first);
+        if possible {
+            assert_eq!(check(&namespace, "fiber"), first);
+        }
+        fixture.check(&["replay", &first.1], 100);
+    }
+}
+
+#[test]
+fn processes_end_with_a_tool_that_is_killed() {
+    let fixture = Fixture::compiled("bad-c", "daemons.c");
+    let arguments = ["test", "--time", "60s", "./prog", "86412"];
+    let mut seen = false;
+    let ended = Tool::new(fixture.path(), arguments).run_while(|_, _| {
+        seen |= is_running("86412");
+        !seen
+    });
+    assert!(seen && ended.status.code().is_none(), "{ended:#?}");
+    assert_nothing_is_left("86412", &ended);
+}
+
+#[test]
+fn a_constructor_that_ends_the_program_is_named() {
+    let fixture = Fixture::compiled("bad-c", "constructors.c");
+    let arguments = [
+        "test",
+        "--message-format=json",
+        "--watchdog",
+        "2s",
+        "./prog",
+    ];
+    for what in ["exit", "_exit", "abort", "sleep"] {
+        let start = Instant::now();
+        let tool = Tool::new(fixture.path(), arguments).env("CONSTRUCTOR", what);
+        let ended = tool.run();
+        assert!(ended.stdout.contains("a constructor"), "{ended:#?}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{ended:#?}");
+    }
+    let ended = Tool::new(fixture.path(), arguments).run();
+    assert_eq!(ended.status.code(), Some(0), "{ended:#?}");
+    assert!(
+        ended.stdout.contains("\"verdict\":\"explored\""),
+        "{ended:#?}"
+    );
+}
+
+/// A program that destroys what it shares with the tool costs its own time, and no more.
+#[test]
+fn scribbling_over_the_shared_memory_costs_no_more_than_the_budget() {
+    let fixture = Fixture::compiled("bad-c", "scribbles.c");
+    for seed in ["0", "2", "7"] {
+        let start = Instant::now();
+        let options = ["test", "--time", "3s", "--watchdog", "2s", "./prog", seed];
+        let ended = Tool::new(fixture.path(), options).run();
+        assert!(start.elapsed() < Duration::from_secs(15), "{ended:#?}");
+        assert!(ended.stdout.contains("0 findings"), "{ended:#?}");
+        assert!(!ended.stderr.contains("bug in raddle"), "{ended:#?}");
+        assert_ne!(ended.status.code(), Some(0), "{ended:#?}");
+    }
+}
+
+#[test]
+fn sigterm_is_obeyed_within_two_seconds() {
+    // While it explores, and while a program that never gets to `main` is waited for.
+    for (source, constructor) in [("slow.c", None), ("constructors.c", Some("sleep"))] {
+        let fixture = Fixture::compiled("bad-c", source);
+        let mut arguments = vec!["test", "--time", "100s", "--watchdog", "90s"];
+        // A search that never ends by itself.
+        arguments.extend(["--strategy", "random", "--executions", "1000000000"]);
+        arguments.push("./prog");
+        let mut tool = Tool::new(fixture.path(), arguments);
+        if let Some(what) = constructor {
+            tool = tool.env("CONSTRUCTOR", what);
+        }
+        let start = Instant::now();
+        let mut sent: Option<Instant> = None;
+        tool.run_while(|id, _| {
+            if sent.is_none() && start.elapsed() > Duration::from_secs(2) {
+                let id = id.to_string();
+                let kill = Command::new("kill").args(["-TERM", &id]).status();
+                assert!(kill.is_ok_and(|status| status.success()));
+                sent = Some(Instant::now());
+            }
+            true
+        });
+        let taken = sent.expect("it ran until then").elapsed();
+        assert!(taken < Duration::from_millis(2500), "{taken:?}");
+    }
+}
+
+#[test]
+fn what_is_no_file_is_refused_at_once() {
+    let fixture = Fixture::compiled("bad-c", "slow.c");
+    let make = |path: &str, what: &str| {
+        let path = fixture.path().join(path);
+        let _ = fs::remove_file(&path);
+        let _ = fs::remove_dir_all(&path);
+        match what {
+            "a FIFO" => {
+                let made = Command::new("mkfifo").arg(&path).status();
+                assert!(made.is_ok_and(|status| status.success()));
+            }
+            "a directory" => fs::create_dir(&path).expect("a directory can be made"),
+            _ => symlink("/dev/zero", &path).expect("a link can be made"),
+        }
+        path
+    };
+    let refused = |word: &str| {
+        let start = Instant::now();
+        let ended = Tool::new(fixture.path(), ["test", "--time", "60s", "./prog"]).run();
+        assert_eq!(ended.status.code(), Some(2), "{ended:#?}");
+        assert!(ended.stderr.contains(word), "{ended:#?}");
+        assert_eq!(ended.stderr.trim().lines().count(), 1, "{ended:#?}");
+        assert!(start.elapsed() < Duration::from_secs(10), "{ended:#?}");
+    };
+    for what in ["a FIFO", "a directory", "a device"] {
+        let path = make("raddle.toml", what);
+        refused(what);
+        let _ = fs::remove_dir(&path);
+        let _ = fs::remove_file(&path);
+    }
+    for what in ["a FIFO", "a device"] {
+        let path = make("raddle-regressions", what);
+        refused("directory");
+        fs::remove_file(path).expect("it can be removed");
+    }
+    fs::create_dir(fixture.path().join("raddle-regressions")).expect("a directory can be made");
+    for what in ["a FIFO", "a directory", "a device"] {
+        make("raddle-regressions/x.schedule", what);
+        refused(what);
+    }
+}
