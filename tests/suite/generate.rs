@@ -587,7 +587,15 @@ fn a_race_of_one_access_is_one_finding_and_others_are_looked_for() {
 #[test]
 fn right_results_that_no_order_gives_are_not_reported() {
     let fixture = Fixture::special("types");
-    for name in ["PerThread", "Inbox", "Loader", "Tries", "Lazy", "Boxes"] {
+    for name in [
+        "PerThread",
+        "Inbox",
+        "Loader",
+        "Tries",
+        "Lazy",
+        "Boxes",
+        "LoadCache",
+    ] {
         let subject = format!("types::lenient::{name}");
         let run = fixture.check(&["generate", &subject, "--time", "4s"], 0);
         assert!(generated(&run).is_empty(), "{name}");
@@ -599,6 +607,15 @@ fn right_results_that_no_order_gives_are_not_reported() {
         });
         assert!(tests > Some(0), "{name}: something was tried");
     }
+}
+
+#[test]
+fn a_cache_may_drop_entries_but_not_mix_them_up() {
+    let fixture = Fixture::special("types");
+    let subject = "types::edges::LastCache";
+    let run = fixture.check(&["generate", subject, "--time", "30s"], 100);
+    let kinds: Vec<_> = generated(&run).iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, ["linearizability"]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use raddle_abi::finding::Kind;
 use raddle_abi::plan::Memory;
 use raddle_trace::runner::{Outcome, Runner};
 
+use crate::eviction;
 use crate::history::{History, Step, is_panic, panic_site};
 use crate::linearize::{
     Explained, Freedom, Likely, Observation, Observed, Played, Sequential, explain,
@@ -75,6 +76,8 @@ pub enum Excuse {
     StaleReads,
     /// Calls that wait for another one may share its effect.
     SharedEffect,
+    /// Orders explain it in which a cache drops entries.
+    Eviction,
     /// Orders explain it that are run by other threads, or with pauses.
     Manner,
 }
@@ -88,6 +91,7 @@ impl Excuse {
             Self::DeferredWork => "it is not promised when deferred work is done",
             Self::StaleReads => "loads may read stale values",
             Self::SharedEffect => "calls that wait for another one may share its effect",
+            Self::Eviction => "a cache may drop entries at any time",
             Self::Manner => "it depends on which thread calls, or on pauses between calls",
         }
     }
@@ -326,6 +330,7 @@ impl Judge<'_> {
             () if is_bulk => Some(Excuse::PartByPart),
             () if is_explained && self.has_shared(test, history) => Some(Excuse::SharedEffect),
             () if is_explained => Some(Excuse::Unchecked),
+            () if self.evicts(test, history, orders) => Some(Excuse::Eviction),
             () if self.varies(test, history, orders) => Some(Excuse::Manner),
             () if self.depends_on_threads(test, orders) => Some(Excuse::Manner),
             () => None,
@@ -349,6 +354,19 @@ impl Judge<'_> {
             sites: Vec::new(),
             execution: 0,
             is_certain: true,
+        })
+    }
+
+    /// Whether orders explain the results in which a cache drops entries.
+    fn evicts(&self, test: &TestCase, history: &History, orders: &mut Orders<'_>) -> bool {
+        let Some(evicting) = eviction::with_evictions(self.program, test) else {
+            return false;
+        };
+        let mut orders = orders.of_test(&evicting, RUNS);
+        [Strictness::Weak, Strictness::Written].iter().any(|how| {
+            let observation = self.observation(test, history, *how);
+            let observation = eviction::observe(observation, test, &evicting);
+            explain(&observation, &mut orders, STEPS) != Explained::No
         })
     }
 

@@ -23,6 +23,7 @@ pub mod constructors;
 pub mod deferral;
 pub mod discovery;
 pub mod effects;
+pub mod eviction;
 pub mod feedback;
 mod free_functions;
 mod futures;

@@ -291,6 +291,11 @@ impl<'a> Bytes<'a> {
         first
     }
 
+    /// Bytes that were not read.
+    pub(crate) fn left(&self) -> &'a [u8] {
+        self.left
+    }
+
     /// Which earlier value the next one means, if it means one.
     fn fed(&self) -> Option<u8> {
         let which = self.left.first()?.checked_sub(FED)?;

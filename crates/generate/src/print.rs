@@ -11,6 +11,7 @@ use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
 use crate::addresses::ADDRESS;
 use crate::calls::{Compared, Place};
 use crate::discovery::Discovery;
+use crate::eviction;
 use crate::hands::Hands;
 use crate::history::{History, Step};
 use crate::judge::Failure;
@@ -52,11 +53,19 @@ impl Printer<'_> {
         test: &TestCase,
         runner: &mut dyn Runner,
     ) -> Option<BTreeSet<Results>> {
-        let orders = all_orders(&self.program.most_steps(test), ORDERS)?;
-        let mut runs = Orders::new(test, runner, ORDERS);
+        let evicting = eviction::with_evictions(self.program, test);
+        let run = evicting.as_ref().unwrap_or(test);
+        let orders = eviction::orders(test, &self.program.most_steps(run), ORDERS)?;
+        let mut runs = Orders::new(run, runner, ORDERS);
         runs.run(&orders);
         let whole = orders.iter().filter_map(|order| runs.history(order));
-        let right: BTreeSet<Results> = whole.map(|history| self.results(test, history)).collect();
+        let results = whole.map(|history| {
+            let mut results = self.results(run, history);
+            // Evictions are nothing that a written test calls.
+            results.drain(test.threads.len()..run.threads.len());
+            results
+        });
+        let right: BTreeSet<Results> = results.collect();
         let is_said = !right.is_empty() && right.len() <= RIGHT && runs.error.is_none();
         is_said.then_some(right)
     }

@@ -6,6 +6,7 @@ use raddle_trace::program_map::ProgramMap;
 
 use crate::callees::Callees;
 use crate::discovery::Discovery;
+use crate::eviction::{Removal, is_cache};
 use crate::harness::Harness;
 use crate::holding::{Access, Holding};
 use crate::methods::Operation;
@@ -170,6 +171,8 @@ pub struct Method {
     pub is_unwritten: bool,
     /// How calls of it may share one effect, if they may.
     pub shared: Option<Sharing>,
+    /// How it removes an entry, if it does.
+    pub removal: Option<Removal>,
     /// Whether it returns a future.
     pub is_future: bool,
     /// Whether panics are a part of what it promises.
@@ -220,6 +223,7 @@ impl Method {
             may_hold: operation.steps.len() > 1 || operation.class.is_held(),
             is_unwritten: !operation.is_written(),
             shared: Sharing::of(operation),
+            removal: Removal::of(operation),
             is_future: operation.is_future,
             may_panic: operation.may_panic,
             gives: operation.gives.as_ref().map(|gives| gives.fed),
@@ -299,6 +303,8 @@ pub struct Program {
     pub methods: BTreeMap<u16, Method>,
     /// Numbers of constructors.
     pub constructors: Vec<u8>,
+    /// Whether the type is a cache, which may drop entries by itself.
+    pub is_cache: bool,
     /// Whether there are two objects of the type; the first byte of a call says on which it is made.
     pub is_paired: bool,
     /// Bytes of a test that mean something that the crate's source speaks of.
@@ -324,6 +330,7 @@ impl Program {
             constructors: constructors
                 .filter_map(|index| u8::try_from(index).ok())
                 .collect(),
+            is_cache: is_cache(&discovery.written),
             is_paired: discovery.is_paired,
             constants: discovery.constants.count(),
             meetings: BTreeMap::new(),

@@ -71,6 +71,11 @@ impl<'a> Orders<'a> {
         }
     }
 
+    /// Orders of another test, with so many runs at most.
+    pub fn of_test<'b>(&'b mut self, test: &'b TestCase, budget: usize) -> Orders<'b> {
+        Orders::new(test, self.runner, budget)
+    }
+
     /// Runs orders that were not run yet.
     pub fn run(&mut self, orders: &[Vec<u8>]) {
         let mut open: Vec<Vec<u8>> = orders.to_vec();
