@@ -46,6 +46,8 @@ pub enum Line {
         source: String,
         /// Where it was written to.
         file: String,
+        /// Id of the finding that it shows.
+        finding: String,
         /// Where the schedule is under which it fails.
         schedule: String,
     },

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use raddle_abi::finding::Kind;
 use raddle_abi::plan::{Carrier, Reexecution, Time};
 use raddle_trace::runner::{ExecutionOutcome, Outcome, RawStep, Searched};
 
@@ -205,7 +206,15 @@ impl Course {
     pub fn is_done(&self, options: &Options) -> bool {
         // A prediction is done when all of it was tried.
         let is_enough = options.prediction.is_none() && self.tally.explored >= self.budget(options);
-        is_enough || self.tally.findings.len() as u64 >= options.max_findings || self.is_searched
+        is_enough || self.sought_findings(options) >= options.max_findings || self.is_searched
+    }
+
+    /// Findings of the kind that is looked for in this test.
+    fn sought_findings(&self, options: &Options) -> u64 {
+        let sought = options.sought.get(self.index).copied().flatten();
+        let ids = self.tally.findings.iter();
+        ids.filter(|id| sought.is_none_or(|kind| is_of_kind(id, kind)))
+            .count() as u64
     }
 
     /// Executions, scheduling points and cut executions of this run, without those of an earlier one.
@@ -257,6 +266,13 @@ impl Course {
     }
 }
 
+/// Whether a finding with this id is of this kind.
+fn is_of_kind(id: &str, kind: Kind) -> bool {
+    let hash = id.strip_prefix(kind.word());
+    hash.and_then(|hash| hash.strip_prefix('-'))
+        .is_some_and(|hash| !hash.contains('-'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,6 +285,24 @@ mod tests {
             course.tally.hash
         };
         assert_ne!(hash([1, 2]), hash([2, 1]));
+    }
+
+    #[test]
+    fn a_test_that_was_written_for_one_kind_goes_on_after_others() {
+        let mut course = Course::new(1);
+        let options = Options {
+            max_findings: 1,
+            sought: vec![None, Some(Kind::Panic)],
+            ..Options::default()
+        };
+        course.tally.note_finding("data-race-0123456789", false);
+        assert!(!course.is_done(&options));
+        assert!(course.is_done(&Options {
+            sought: Vec::new(),
+            ..options.clone()
+        }));
+        course.tally.note_finding("panic-0123456789", false);
+        assert!(course.is_done(&options));
     }
 
     #[test]

@@ -58,6 +58,7 @@ pub(crate) fn finish(
         seconds: course.spent.as_secs_f64(),
         findings: course.tally.findings,
         timing: course.tally.timing,
+        ignored: course.tally.ignored,
         outcomes,
     }
 }

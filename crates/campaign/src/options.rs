@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use raddle_abi::finding::Kind;
 use raddle_abi::plan::{Carrier, Granularity, Memory, Reexecution};
 use raddle_schedule::rng::mix;
 use raddle_trace::overrides::Overrides;
@@ -31,6 +32,8 @@ pub struct Options {
     pub executions: Option<u64>,
     /// Findings after which a test is explored no further.
     pub max_findings: u64,
+    /// By the index of a target: the only kind of finding that counts for [`Self::max_findings`], if there is one.
+    pub sought: Vec<Option<Kind>>,
     /// Time for all targets together.
     pub time: Duration,
     /// Longest turn of a test, which ends with a plan; none to let it depend on how many wait.
@@ -98,6 +101,7 @@ impl Default for Options {
             seed: 0,
             executions: None,
             max_findings: u64::MAX,
+            sought: Vec::new(),
             time: Duration::from_secs(300),
             turn: None,
             jobs: 1,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use raddle_trace::finding::Finding;
@@ -34,6 +34,8 @@ pub(crate) struct Session<'a> {
     failed: AtomicBool,
     error: Mutex<Option<Error>>,
     found: Mutex<Found>,
+    /// An attempt to confirm something has ended.
+    attempt_ended: Condvar,
     estimate: Mutex<Estimate>,
     state: Mutex<(State, Instant)>,
     events: Mutex<Sender<Event>>,
@@ -60,6 +62,9 @@ struct Attempts {
     /// So many showed nothing.
     failed: u32,
 }
+
+/// How often a test that waits for another one's confirmation looks whether the campaign is over.
+const ATTEMPT_POLL: Duration = Duration::from_millis(100);
 
 /// Sightings of one id that are taken to a new process before it counts as unconfirmed for good.
 const ATTEMPTS: u32 = 3;
@@ -117,6 +122,12 @@ impl Found {
         }
     }
 
+    /// Whether another test is about to confirm this id.
+    pub fn is_under_way(&self, id: &str) -> bool {
+        let attempts = self.attempts.get(id);
+        attempts.is_some_and(|attempts| attempts.is_under_way)
+    }
+
     /// Whether this id was confirmed.
     pub fn is_settled(&self, id: &str) -> bool {
         let id = self.members.get(id).map_or(id, String::as_str);
@@ -163,6 +174,7 @@ impl<'a> Session<'a> {
             failed: AtomicBool::new(false),
             error: Mutex::new(None),
             found: Mutex::default(),
+            attempt_ended: Condvar::new(),
             estimate: Mutex::new(Estimate::new(tests)),
             state: Mutex::new((state, Instant::now())),
             events: Mutex::new(events),
@@ -249,6 +261,25 @@ impl<'a> Session<'a> {
     /// The findings so far.
     pub fn found(&self) -> MutexGuard<'_, Found> {
         locked(&self.found)
+    }
+
+    /// The findings once no other test is about to confirm this id: a sighting is lost neither because another
+    /// test has the same one, nor because it does not show again there.
+    pub fn found_after_attempt(&self, id: &str) -> MutexGuard<'_, Found> {
+        let mut found = self.found();
+        while found.is_under_way(id) && !self.is_over() {
+            let waited = self.attempt_ended.wait_timeout(found, ATTEMPT_POLL);
+            found = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        found
+    }
+
+    /// Ends the attempt to confirm this id: other tests with the same sighting go on.
+    pub fn end_attempt(&self, id: &str) {
+        if let Some(attempts) = self.found().attempts.get_mut(id) {
+            attempts.is_under_way = false;
+        }
+        self.attempt_ended.notify_all();
     }
 
     /// The rule that ignores a finding.
@@ -338,4 +369,39 @@ fn options_hash(options: &Options) -> u64 {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_sighting_waits_for_the_attempt_of_another_test() {
+        let results = tempfile::tempdir().unwrap();
+        let options = Options {
+            results: results.path().to_owned(),
+            ..Options::default()
+        };
+        let stop = AtomicBool::new(false);
+        let (sender, _receiver) = mpsc::channel();
+        let session = Session::new(2, &options, &stop, sender).unwrap();
+        assert!(session.found().begin("panic-1", false));
+        let has_ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                session.found().failed("panic-1");
+                has_ended.store(true, Ordering::SeqCst);
+                session.end_attempt("panic-1");
+            });
+            // What did not show again there may be shown by this one.
+            let mut found = session.found_after_attempt("panic-1");
+            assert!(has_ended.load(Ordering::SeqCst));
+            assert!(found.begin("panic-1", false));
+        });
+        stop.store(true, Ordering::SeqCst);
+        drop(session.found_after_attempt("panic-1"));
+    }
 }

@@ -260,6 +260,13 @@ impl TestState {
             ids.push(id.to_owned());
         }
     }
+
+    /// Notes a finding of the test that a rule ignores.
+    pub fn note_ignored(&mut self, id: &str) {
+        if !self.ignored.iter().any(|known| known == id) {
+            self.ignored.push(id.to_owned());
+        }
+    }
 }
 
 /// Content of `last-run.json`.

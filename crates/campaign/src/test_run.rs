@@ -321,7 +321,7 @@ impl TestRun<'_> {
     ) {
         let id = self.explainer().id(raw);
         {
-            let mut found = self.session.found();
+            let mut found = self.session.found_after_attempt(&id);
             let name = found.members.get(&id).unwrap_or(&id).clone();
             let mut is_more = false;
             if let Some(known) = found.reported.get_mut(&name) {
@@ -334,10 +334,25 @@ impl TestRun<'_> {
                     return;
                 }
             }
+            if found.ignored.contains_key(&name) {
+                self.course.tally.note_ignored(&name);
+            }
             if !found.begin(&id, is_more) {
                 return;
             }
         }
+        self.confirm_sighting(&id, raw, request, (executions, evidence));
+        self.session.end_attempt(&id);
+    }
+
+    /// Takes what was seen to a new process, and tells what came of it.
+    fn confirm_sighting(
+        &mut self,
+        id: &str,
+        raw: &RawFinding,
+        request: &PlanRequest,
+        (executions, evidence): (u64, Evidence),
+    ) {
         let (session, target) = (self.session, self.target);
         let is_spoilt = serial::is_spoilt(self);
         let explainer = self.explainer();
@@ -349,15 +364,15 @@ impl TestRun<'_> {
                 explainer,
                 evidence,
             }
-            .confirm(&id, raw, request, executions),
+            .confirm(id, raw, request, executions),
         };
         match confirmed {
             Some(Confirmed { finding, error }) => {
-                self.course.tally.unconfirmed.remove(&id);
+                self.course.tally.unconfirmed.remove(id);
                 let rule = session.rule(&finding);
                 {
                     let mut found = session.found();
-                    found.belongs(&id, &finding.id);
+                    found.belongs(id, &finding.id);
                     if finding.id != id && found.is_settled(&finding.id) {
                         if let Some(known) = found.reported.get_mut(&finding.id) {
                             known.count += 1;
@@ -371,7 +386,7 @@ impl TestRun<'_> {
                 let finding = Box::new(finding);
                 match rule {
                     Some(rule) => {
-                        self.course.tally.ignored.push(id);
+                        self.course.tally.note_ignored(&finding.id);
                         session.send(Event::Ignored { finding, rule });
                     }
                     None => {
@@ -389,7 +404,7 @@ impl TestRun<'_> {
                 let finding = self.explainer().explain(target, raw, None);
                 if let Some(rule) = session.rule(&finding) {
                     session.found().confirmed(&finding, Some(rule));
-                    self.course.tally.ignored.push(id);
+                    self.course.tally.note_ignored(&finding.id);
                     return;
                 }
                 let why = match session.is_over() {
@@ -405,8 +420,8 @@ impl TestRun<'_> {
                     raw.seed,
                     finding.title
                 );
-                session.found().failed(&id);
-                self.course.tally.unconfirmed.insert(id, text);
+                session.found().failed(id);
+                self.course.tally.unconfirmed.insert(id.to_owned(), text);
             }
         }
     }

@@ -138,6 +138,8 @@ pub struct Search<'a> {
     start: Instant,
     known: BTreeSet<String>,
     deadline: Instant,
+    /// Keys of what was reported.
+    settled: BTreeSet<String>,
     /// Sites of races that were reported.
     reported: BTreeSet<u32>,
     /// Sites of races that were found since the search went on.
@@ -169,6 +171,7 @@ impl<'a> Search<'a> {
             start: Instant::now(),
             known: BTreeSet::new(),
             deadline: settings.deadline,
+            settled: BTreeSet::new(),
             reported: BTreeSet::new(),
             open: BTreeSet::new(),
         }
@@ -212,11 +215,18 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Remembers that a violation was reported: another race of one of the same accesses is no new one.
-    pub fn settle(&mut self, violation: usize) {
+    /// Remembers that a violation was reported, with the key of the small test that shows it: another race of one
+    /// of the same accesses is no new one, and neither is another test that becomes the same when it is made smaller.
+    pub fn settle(&mut self, violation: usize, key: &str) {
+        self.settled.insert(key.to_owned());
         if let Some(violation) = self.report.violations.get(violation) {
             self.reported.extend(&violation.failure.sites);
         }
+    }
+
+    /// Whether a violation with this key was reported.
+    pub fn is_settled(&self, key: &str) -> bool {
+        self.settled.contains(key)
     }
 
     /// Lets the search go on for so much longer.

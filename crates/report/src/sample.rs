@@ -133,6 +133,7 @@ fn tests() -> Vec<TestResult> {
         seconds: 0.5,
         findings: Vec::new(),
         timing: Vec::new(),
+        ignored: Vec::new(),
         outcomes: Vec::new(),
     };
     verdicts.into_iter().enumerate().map(report).collect()

@@ -40,6 +40,8 @@ pub struct TestResult {
     pub findings: Vec<String>,
     /// Ids of its findings that are only about time.
     pub timing: Vec<String>,
+    /// Ids of its findings that a rule ignores.
+    pub ignored: Vec<String>,
     /// The different outcomes of its executions, if they were asked for.
     pub outcomes: Vec<TestOutcome>,
 }

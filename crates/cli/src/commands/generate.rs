@@ -405,7 +405,7 @@ fn generate(
             let new = search.report.violations.iter().enumerate().skip(before);
             let written = new.map(|(number, violation)| {
                 let written = write(&printer, &settings, violation, runner)?;
-                Ok(written.map(|test| (number, test)))
+                Ok(written.map(|(test, key)| Written { number, key, test }))
             });
             written.collect::<Result<Vec<_>, RunnerError>>()
         });
@@ -415,17 +415,19 @@ fn generate(
             outcome.is_untested = search.report.tally.tests == 0;
             break outcome.exit(is_stopped, options.allows_inconclusive);
         }
-        let tests: Vec<_> = written.into_iter().flatten().collect();
+        let mut tests: Vec<_> = written.into_iter().flatten().collect();
+        // Tests of different calls may become the same one when they are made smaller.
+        let mut keys = BTreeSet::new();
+        tests.retain(|test| !search.is_settled(&test.key) && keys.insert(test.key.clone()));
         if tests.is_empty() {
             continue;
         }
         let begun = Instant::now();
-        let confirmed = confirm::confirm(session, scratch, &tests)?;
-        for (number, _) in &tests {
+        let sources: Vec<_> = tests.iter().map(|written| &written.test).collect();
+        let confirmed = confirm::confirm(session, scratch, &sources)?;
+        for index in &confirmed.settled {
             // What the user does not want to hear about is not looked for any further either.
-            if confirmed.settled.contains(number) {
-                search.settle(*number);
-            }
+            search.settle(tests[*index].number, &tests[*index].key);
         }
         // What the written test does not show is passed over, and costs the search no time.
         if confirmed.settled.is_empty() {
@@ -442,6 +444,16 @@ fn generate(
     };
     conclude(session, &program, &search.report, outcome.count());
     Ok(exit)
+}
+
+/// A test that was written for a violation.
+struct Written {
+    /// Number of the violation.
+    number: usize,
+    /// What tells the failure of the small test apart from others.
+    key: String,
+    /// The test.
+    test: GeneratedTest,
 }
 
 /// What the tests that were written came to.
@@ -484,14 +496,14 @@ impl Outcome {
     }
 }
 
-/// Makes the test of a violation as small as it gets, and writes it down; nothing if there are too
+/// Makes the test of a violation as small as it gets, and writes it down, with the key of its failure; nothing if there are too
 /// many orders of its calls to say that it is one, or if they do not give the same each time.
 fn write(
     printer: &Printer<'_>,
     settings: &Settings,
     violation: &Violation,
     runner: &mut dyn Runner,
-) -> Result<Option<GeneratedTest>, RunnerError> {
+) -> Result<Option<(GeneratedTest, String)>, RunnerError> {
     let shrunk = shrink_violation(printer.program, settings, violation, runner)?;
     if !shrunk.failure.is_certain {
         return Ok(None);
@@ -509,7 +521,7 @@ fn write(
         shown: printer.supplied_values(&shrunk.test, runner)?,
         ..*printer
     };
-    Ok(Some(GeneratedTest {
+    let test = GeneratedTest {
         kind: shrunk.failure.kind.word(),
         name: printer.name(&shrunk.test, &shrunk.failure),
         text: shrunk.failure.text.clone(),
@@ -524,7 +536,8 @@ fn write(
         schedule: String::new(),
         tests: violation.tests,
         seconds: violation.time.as_secs_f64(),
-    }))
+    };
+    Ok(Some((test, shrunk.failure.key)))
 }
 
 /// Shows what was covered, what no order explains, and which methods never returned.

@@ -1,7 +1,7 @@
 //! Runs the tests that were written as anybody's tests are: what fails there is confirmed,
 //! explained and stored, and nothing else is reported.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(super) struct Confirmed {
     pub sequential: usize,
     /// Tests that do not show what they were written for.
     pub unconfirmed: usize,
-    /// Numbers of the tests that show what they are about, be it something that the user ignores.
+    /// Indices of the tests that show what they are about, be it something that the user ignores.
     pub settled: BTreeSet<usize>,
     /// Whether the user stopped it.
     pub is_interrupted: bool,
@@ -38,16 +38,10 @@ pub(super) struct Confirmed {
 pub(super) fn confirm(
     session: &mut Session,
     scratch: &Scratch,
-    tests: &[(usize, GeneratedTest)],
+    tests: &[&GeneratedTest],
 ) -> Result<Confirmed, Failure> {
-    let mut unique: Vec<&(usize, GeneratedTest)> = Vec::new();
-    for one in tests {
-        if unique.iter().all(|(_, known)| known.name != one.1.name) {
-            unique.push(one);
-        }
-    }
-    let sources: Vec<&GeneratedTest> = unique.iter().map(|(_, test)| test).collect();
-    let file = scratch.write_tests(&source(&sources))?;
+    let paths = test_paths(tests);
+    let file = scratch.write_tests(&source(tests, &paths))?;
     session.flags.bin.clear();
     session.flags.test = vec![scratch::TESTS.to_owned()];
     let targets = match session.build(&[]) {
@@ -58,7 +52,7 @@ pub(super) fn confirm(
                 file.display()
             ));
             return Ok(Confirmed {
-                unconfirmed: unique.len(),
+                unconfirmed: tests.len(),
                 ..Confirmed::default()
             });
         }
@@ -66,21 +60,28 @@ pub(super) fn confirm(
     };
     let results = scratch.results();
     let results = results.unwrap_or_else(|| session.metadata.results());
+    let mut shown = Shown {
+        tests: paths.iter().cloned().zip(tests.iter().copied()).collect(),
+        results: results.clone(),
+        findings: BTreeMap::new(),
+        by_test: BTreeMap::new(),
+        alone: BTreeSet::new(),
+        ignored: BTreeMap::new(),
+        told: BTreeSet::new(),
+    };
+    let sought = targets.iter().map(|target| {
+        let test = shown.tests.get(&target.name);
+        test.and_then(|test| shown_as(test))
+    });
     let options = Options {
         time: CONFIRMATION,
         // The test was made for one.
         max_findings: 1,
-        results: results.clone(),
+        sought: sought.collect(),
+        results,
         ..session.campaign_options()
     };
     let stored = StoredFlags::new(&session.flags, &[]);
-    let mut shown = Shown {
-        tests: &sources,
-        results,
-        failed: Vec::new(),
-        alone: Vec::new(),
-        ignored: Vec::new(),
-    };
     let summary = super::super::test::explore_with(
         &mut session.console,
         &session.stop,
@@ -99,28 +100,34 @@ pub(super) fn confirm(
         Err(failure) if failure.exit == Exit::Findings => {}
         Err(failure) => return Err(failure),
     }
-    for (number, test) in unique {
+    // What a test shows that it was not written for is a finding as well.
+    confirmed.findings.extend(shown.findings.keys().cloned());
+    for (index, (test, path)) in tests.iter().zip(&paths).enumerate() {
         let file = file.display().to_string();
-        match shown.of(test) {
-            Some((finding, schedule)) => {
-                confirmed.settled.insert(*number);
-                match finding.is_empty() {
-                    true => confirmed.sequential += 1,
-                    false => confirmed.findings.push(finding.clone()),
-                }
+        match shown.take(path, test) {
+            Outcome::Finding { id, schedule } => {
+                confirmed.settled.insert(index);
                 session
                     .console
                     .show(&Event::Generated(Box::new(GeneratedTest {
                         file,
-                        finding,
+                        finding: id,
                         schedule,
-                        ..test.clone()
+                        ..(*test).clone()
                     })));
             }
-            None if shown.ignored.iter().any(|name| is_of(name, test)) => {
-                confirmed.settled.insert(*number);
+            Outcome::Sequential => {
+                confirmed.settled.insert(index);
+                confirmed.sequential += 1;
+                session
+                    .console
+                    .show(&Event::Generated(Box::new(GeneratedTest {
+                        file,
+                        ..(*test).clone()
+                    })));
             }
-            None => {
+            Outcome::Settled => drop(confirmed.settled.insert(index)),
+            Outcome::Nothing => {
                 confirmed.unconfirmed += 1;
                 session.console.note(format!(
                     "{}: {}; the test that was written for it ({file}) does not show it, so it is not \
@@ -133,17 +140,34 @@ pub(super) fn confirm(
     Ok(confirmed)
 }
 
-/// What the tests show, by the names under which they were run.
+/// What a written test showed.
+enum Outcome {
+    /// What it was written for: the finding and its schedule.
+    Finding { id: String, schedule: String },
+    /// It fails without any interleaving, as it should.
+    Sequential,
+    /// A finding that another test stands for, or that the user ignores.
+    Settled,
+    /// Not what it was written for.
+    Nothing,
+}
+
+/// What the tests show, by the names under which they are run.
 struct Shown<'a> {
-    tests: &'a [&'a GeneratedTest],
+    /// All tests.
+    tests: BTreeMap<String, &'a GeneratedTest>,
     /// Where findings are kept.
     results: PathBuf,
-    /// Those with a finding: its id, and its schedule.
-    failed: Vec<(String, String, String)>,
-    /// Those that fail without any interleaving.
-    alone: Vec<String>,
-    /// Those whose finding the user ignores.
-    ignored: Vec<String>,
+    /// Findings: as what they are reported, and their schedules.
+    findings: BTreeMap<String, (Kind, String)>,
+    /// Ids of the findings of each test.
+    by_test: BTreeMap<String, Vec<String>>,
+    /// Tests that fail without any interleaving.
+    alone: BTreeSet<String>,
+    /// Kinds of findings that the user ignores, by test.
+    ignored: BTreeMap<String, Vec<Kind>>,
+    /// Findings for which a test was shown.
+    told: BTreeSet<String>,
 }
 
 impl Shown<'_> {
@@ -151,26 +175,41 @@ impl Shown<'_> {
         match event {
             campaign::Event::Finding(finding) => {
                 self.rename(finding);
-                self.failed.push((
-                    finding.test.clone(),
-                    finding.id.clone(),
-                    finding.schedule.clone(),
-                ));
+                let shown = (finding.kind, finding.schedule.clone());
+                self.findings.insert(finding.id.clone(), shown);
+                self.add(&finding.test, &finding.id);
             }
-            campaign::Event::Ignored { finding, .. } => self.ignored.push(finding.test.clone()),
+            campaign::Event::Ignored { finding, .. } => {
+                let kinds = self.ignored.entry(finding.test.clone());
+                kinds.or_default().push(finding.kind);
+            }
             campaign::Event::TestDone(result) => {
                 // A test that always fails is nothing to explore, and just what was said.
                 if let Verdict::Failed { .. } = &result.verdict {
-                    self.alone.push(result.test.clone());
+                    self.alone.insert(result.test.clone());
                 }
+                // Those that another test showed first, too.
+                for id in &result.findings {
+                    self.add(&result.test, id);
+                }
+                let kinds = result.ignored.iter().filter_map(|id| kind_of(id));
+                let ignored = self.ignored.entry(result.test.clone());
+                ignored.or_default().extend(kinds);
             }
             _ => {}
         }
     }
 
+    fn add(&mut self, test: &str, id: &str) {
+        let ids = self.by_test.entry(test.to_owned()).or_default();
+        if !ids.iter().any(|known| known == id) {
+            ids.push(id.to_owned());
+        }
+    }
+
     /// An assertion of the test fails if results are what is wrong, or no thread is needed.
     fn rename(&self, finding: &mut Finding) {
-        let written = self.tests.iter().find(|test| is_of(&finding.test, test));
+        let written = self.tests.get(&finding.test);
         let kind = written.and_then(|test| Kind::from_word(test.kind));
         if let Some(kind) = kind.filter(|_| finding.kind == Kind::Panic) {
             finding.kind = kind;
@@ -181,30 +220,136 @@ impl Shown<'_> {
         }
     }
 
-    /// The finding of a test, and its schedule; nothing is in them if it needs no threads.
-    fn of(&self, test: &GeneratedTest) -> Option<(String, String)> {
-        let found = self.failed.iter().find(|(name, ..)| is_of(name, test));
-        if let Some((_, finding, schedule)) = found {
-            return Some((finding.clone(), schedule.clone()));
+    /// What a test showed of what it was written for.
+    fn take(&mut self, path: &str, test: &GeneratedTest) -> Outcome {
+        let sought = shown_as(test);
+        let is_sought = |kind: Kind| sought.is_none_or(|sought| sought == kind);
+        let ids = self.by_test.get(path).into_iter().flatten();
+        let ids = ids.filter(|id| kind_of(id).is_some_and(is_sought));
+        let mut shown = ids.filter_map(|id| Some((id, &self.findings.get(id)?.1)));
+        let first = shown.clone().next();
+        let new = shown.find(|(id, _)| !self.told.contains(*id));
+        if let Some((id, schedule)) = new {
+            let (id, schedule) = (id.clone(), schedule.clone());
+            self.told.insert(id.clone());
+            return Outcome::Finding { id, schedule };
+        }
+        let mut ignored = self.ignored.get(path).into_iter().flatten();
+        if first.is_some() || ignored.any(|kind| is_sought(*kind)) {
+            return Outcome::Settled;
         }
         let is_sequential = test.kind == Kind::Sequential.word();
-        let is_alone = self.alone.iter().any(|name| is_of(name, test));
-        (is_sequential && is_alone).then(Default::default)
+        match is_sequential && self.alone.contains(path) {
+            true => Outcome::Sequential,
+            false => Outcome::Nothing,
+        }
     }
 }
 
-fn is_of(name: &str, test: &GeneratedTest) -> bool {
-    name.ends_with(&test.name)
+/// As what a test shows what it was written for, where only one kind of finding is that: an assertion fails, a panic
+/// shows, accesses race.
+fn shown_as(test: &GeneratedTest) -> Option<Kind> {
+    match Kind::from_word(test.kind)? {
+        Kind::Linearizability | Kind::Panic => Some(Kind::Panic),
+        Kind::DataRace => Some(Kind::DataRace),
+        _ => None,
+    }
 }
 
-fn source(tests: &[&GeneratedTest]) -> String {
-    let source: String = match tests {
-        [only] => only.source.clone(),
+/// The kind that the id of a finding begins with.
+fn kind_of(id: &str) -> Option<Kind> {
+    Kind::from_word(id.rsplit_once('-')?.0)
+}
+
+/// The names under which the tests are run. Each of several stands in a module of its own.
+fn test_paths(tests: &[&GeneratedTest]) -> Vec<String> {
+    let mut modules = BTreeSet::new();
+    let paths = tests.iter().map(|test| match tests.len() {
+        1 => test.name.clone(),
+        _ => format!("{}::{}", module(&test.name, &mut modules), test.name),
+    });
+    paths.collect()
+}
+
+/// A module for a test with this name that no other one has.
+fn module(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    let free = [name.to_owned()].into_iter().chain(numbered);
+    let mut free = free.filter(|module| !taken.contains(module));
+    let module = free.next().unwrap_or_else(|| name.to_owned());
+    taken.insert(module.clone());
+    module
+}
+
+fn source(tests: &[&GeneratedTest], paths: &[String]) -> String {
+    let one = |(test, path): (&&GeneratedTest, &String)| match path.split_once("::") {
         // Each may bring functions of its own.
-        several => several
-            .iter()
-            .map(|test| format!("mod {} {{\n{}}}\n\n", test.name, test.source))
-            .collect(),
+        Some((module, _)) => format!("mod {module} {{\n{}}}\n\n", test.source),
+        None => test.source.clone(),
     };
+    let source: String = tests.iter().zip(paths).map(one).collect();
     format!("{}\n", source.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(kind: &'static str, name: &str) -> GeneratedTest {
+        GeneratedTest {
+            kind,
+            name: name.to_owned(),
+            text: String::new(),
+            source: format!("#[test]\nfn {name}() {{}}\n"),
+            file: String::new(),
+            finding: String::new(),
+            schedule: String::new(),
+            tests: 1,
+            seconds: 0.0,
+        }
+    }
+
+    fn shown(findings: &[&str], by_test: &[(&str, &[&str])]) -> Shown<'static> {
+        let kind = |id: &str| kind_of(id).expect("there is such a kind");
+        let findings = findings.iter();
+        let findings = findings.map(|id| ((*id).to_owned(), (kind(id), format!("{id}.schedule"))));
+        let by_test = by_test.iter().map(|(test, ids)| {
+            let ids = ids.iter().map(|id| (*id).to_owned());
+            ((*test).to_owned(), ids.collect())
+        });
+        Shown {
+            tests: BTreeMap::new(),
+            results: PathBuf::new(),
+            findings: findings.collect(),
+            by_test: by_test.collect(),
+            alone: BTreeSet::new(),
+            ignored: BTreeMap::new(),
+            told: BTreeSet::new(),
+        }
+    }
+
+    #[test]
+    fn a_test_shows_what_it_was_written_for() {
+        let both = ["data-race-1", "panic-2"];
+        let mut shown = shown(&both, &[("results", &both), ("race", &["data-race-1"])]);
+        let results = written("linearizability", "results");
+        let outcome = shown.take("results", &results);
+        assert!(matches!(outcome, Outcome::Finding { id, .. } if id == "panic-2"));
+        let outcome = shown.take("race", &written("data-race", "race"));
+        assert!(matches!(outcome, Outcome::Finding { id, .. } if id == "data-race-1"));
+        // Another test of the same race is none that shows nothing.
+        let outcome = shown.take("race", &written("data-race", "race"));
+        assert!(matches!(outcome, Outcome::Settled));
+        let outcome = shown.take("race", &written("linearizability", "race"));
+        assert!(matches!(outcome, Outcome::Nothing));
+    }
+
+    #[test]
+    fn tests_with_the_same_name_stand_side_by_side() {
+        let (one, other) = (written("data-race", "race"), written("data-race", "race"));
+        let paths = test_paths(&[&one, &other]);
+        assert_eq!(paths, ["race::race", "race_2::race"]);
+        assert!(source(&[&one, &other], &paths).contains("mod race_2 {"));
+        assert_eq!(test_paths(&[&one]), ["race"]);
+    }
 }
