@@ -97,7 +97,13 @@ impl Printer<'_> {
             _ if bytes.is_unmade && is_compared => vec![format!("results.push({UNMADE});")],
             _ if bytes.is_unmade => Vec::new(),
             _ if operation.access == Access::Make => vec![format!("{object} = {first};")],
-            Some(variable) => remember(operation, &first, variable, &bytes, is_compared),
+            Some(variable) => remember(
+                operation,
+                &first,
+                variable,
+                &bytes,
+                (is_compared, has_notes),
+            ),
             None if is_compared => {
                 let line = compared(operation, &first, has_notes);
                 let otherwise = format!("results.push({UNMADE});");
@@ -234,8 +240,9 @@ fn remember(
     first: &str,
     (name, presence): (&str, Presence),
     bytes: &Bytes<'_>,
-    is_compared: bool,
+    (is_compared, has_notes): (bool, bool),
 ) -> Vec<String> {
+    let noted = if has_notes { " + &noted()" } else { "" };
     let layer = operation
         .gives
         .as_ref()
@@ -249,7 +256,7 @@ fn remember(
         (false, true, _) => vec![format!("let {name} = {};", taken(first))],
         (true, true, _) => vec![
             format!("let made = {first};"),
-            "results.push(format!(\"{made:?}\"));".to_owned(),
+            format!("results.push(format!(\"{{made:?}}\"){noted});"),
             format!("let {name} = {};", taken("made")),
         ],
         (false, false, Layer::Bare) => {
@@ -264,8 +271,9 @@ fn remember(
         )],
         (true, false, _) => {
             let made = if_given(bytes, &format!("Some({first})"), "None");
-            let shown =
-                format!("made.as_ref().map_or_else(|| {UNMADE}, |made| format!(\"{{made:?}}\"))");
+            let shown = format!(
+                "made.as_ref().map_or_else(|| {UNMADE}, |made| format!(\"{{made:?}}\"){noted})"
+            );
             let inner = match layer {
                 Layer::Bare => "made".to_owned(),
                 _ => format!("made.and_then(|made| {})", taken("made")),

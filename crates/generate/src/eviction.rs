@@ -1,14 +1,15 @@
 //! Evictions: a cache may drop an entry at any time, so a lookup that misses is right although no call removed the entry.
 //!
-//! An eviction is a call that the environment makes: a removal with the key of one of the test's calls, on an additional thread,
-//! that never returned. The search for an order ([`crate::linearize`]) places such a call anywhere, or nowhere.
+//! An eviction is a call that the environment makes: a removal with the key of one of the test's calls, on an additional thread.
+//! The search for an order ([`crate::linearize`]) may place one just before each call with the same key, and one before the
+//! calls after all threads. Elsewhere nobody could tell.
 
-use std::collections::BTreeSet;
+use std::ops::Range;
 
-use crate::linearize::{Freedom, Observation, Observed};
+use crate::linearize::Observation;
 use crate::literal::Bytes;
 use crate::methods::Operation;
-use crate::order::turn;
+use crate::order::{SECOND, next, turn};
 use crate::program::Program;
 use crate::recipe::Recipe;
 use crate::sequential::all_orders;
@@ -18,8 +19,8 @@ use crate::test_case::{Call, TestCase};
 const CACHES: &[&str] = &["cache", "lru"];
 /// Methods that remove one entry, by a word in their names.
 const REMOVING: &[&str] = &["delete", "evict", "invalidate", "remove"];
-/// Most evictions in one execution of a test.
-const MOST: usize = 3;
+/// Most threads of a test, with those that evict.
+const THREADS: usize = 12;
 
 /// Whether a type may drop entries by itself, by its path without arguments.
 pub(crate) fn is_cache(path: &str) -> bool {
@@ -48,94 +49,181 @@ impl Removal {
         })
     }
 
-    /// Those of a call's bytes that say what is removed.
-    fn key<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+    /// Those of a call's bytes that say what is removed; `None` if an earlier call's result says it.
+    fn key<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let mut read = Bytes::new(bytes);
         let _ = self.call.literal(&mut read);
-        &bytes[..bytes.len() - read.left().len()]
+        (!read.asks_earlier).then(|| &bytes[..bytes.len() - read.left().len()])
     }
 }
 
-/// The test with one additional thread for each possible eviction; nothing if the type drops no entries by itself, or has
-/// no method that removes one.
-pub(crate) fn with_evictions(program: &Program, test: &TestCase) -> Option<TestCase> {
-    if !program.is_cache {
-        return None;
-    }
-    let methods = program.methods.iter();
-    let removals = methods.filter_map(|(number, method)| {
-        let removal = method.removal.as_ref().filter(|_| method.is_quiet())?;
-        Some((*number, removal, method.name.len()))
-    });
-    // The one with the shortest name has no further conditions.
-    let (operation, removal, _) = removals.min_by_key(|(_, _, length)| *length)?;
-    // Keys of concurrent calls first: they are the ones that lookups are about.
-    let calls = test.threads.iter().flatten().chain(&test.prefix);
-    let mut keys = BTreeSet::new();
-    let keyed = calls.filter(|call| keys.insert(removal.key(&call.bytes)));
-    let evictions = keyed.take(MOST).map(|call| {
-        vec![Call {
-            operation,
-            bytes: call.bytes.clone(),
-        }]
-    });
-    let evictions: Vec<_> = evictions.collect();
-    Some(TestCase {
-        threads: [test.threads.clone(), evictions].concat(),
-        ..test.clone()
-    })
+/// What a cache may evict in the course of a test.
+pub(crate) enum Evictions {
+    /// Nothing: the type is no cache, or has no method that removes one entry.
+    Never,
+    /// Keys are not known before the calls are made.
+    Unknown,
+    /// Some keys.
+    Possible(Evicting),
 }
 
-/// What was observed of a test, with evictions of `evicting` that may or may not have happened.
-pub(crate) fn observe(
-    observation: Observation,
-    test: &TestCase,
-    evicting: &TestCase,
-) -> Observation {
-    let additional = test.threads.len()..evicting.threads.len();
-    let evictions = additional.map(|thread| {
-        vec![Observed {
-            turn: turn(thread, false, false),
-            started: 0,
-            ended: None,
-            result: None,
-            freedom: Freedom::Any,
-        }]
-    });
-    Observation {
-        threads: observation.threads.into_iter().chain(evictions).collect(),
-        ..observation
+/// A test with calls that evict.
+pub(crate) struct Evicting {
+    /// The test, with one additional thread for each key.
+    pub(crate) test: TestCase,
+    /// By thread of the test and call: the thread that evicts the call's key.
+    keys: Vec<Vec<usize>>,
+}
+
+impl Evictions {
+    /// Of a test.
+    pub(crate) fn of(program: &Program, test: &TestCase) -> Self {
+        let methods = program.methods.iter();
+        let removals = methods.filter_map(|(number, method)| {
+            let removal = method.removal.as_ref().filter(|_| method.is_quiet())?;
+            Some((*number, removal, method.name.len()))
+        });
+        // The one with the shortest name has no further conditions.
+        let removal = removals.min_by_key(|(_, _, length)| *length);
+        match removal.filter(|_| program.is_cache) {
+            None => Self::Never,
+            Some((operation, removal, _)) => {
+                Evicting::new(test, operation, removal).map_or(Self::Unknown, Self::Possible)
+            }
+        }
     }
 }
 
-/// All orders of a test's calls in which any of the evictions happen; nothing if there are more than `most`. `steps` has the
-/// steps of each thread of `evicting`.
-pub(crate) fn orders(test: &TestCase, steps: &[usize], most: usize) -> Option<Vec<Vec<u8>>> {
-    let own = test.threads.len();
-    let evictions = steps.len() - own;
-    let mut found = Vec::new();
-    for chosen in 0..1_usize << evictions {
-        let is_chosen = |thread: usize| thread < own || chosen >> (thread - own) & 1 == 1;
-        let steps = steps.iter().enumerate();
-        let steps = steps.map(|(thread, count)| if is_chosen(thread) { *count } else { 0 });
-        let steps: Vec<usize> = steps.collect();
-        found.extend(all_orders(&steps, most.checked_sub(found.len())?)?);
+impl Evicting {
+    fn new(test: &TestCase, operation: u16, removal: &Removal) -> Option<Self> {
+        let own = test.threads.len();
+        let mut evictions: Vec<(&[u8], Vec<Call>)> = Vec::new();
+        let mut evict = |bytes: &'_ [u8], key| {
+            let known = evictions.iter().position(|(one, _)| *one == key);
+            let index = known.unwrap_or_else(|| {
+                evictions.push((key, Vec::new()));
+                evictions.len() - 1
+            });
+            evictions[index].1.push(Call {
+                operation,
+                bytes: bytes.to_vec(),
+            });
+            own + index
+        };
+        let mut keys = Vec::new();
+        for calls in &test.threads {
+            let calls = calls.iter();
+            let evictors = calls.map(|call| Some(evict(&call.bytes, removal.key(&call.bytes)?)));
+            keys.push(evictors.collect::<Option<Vec<usize>>>()?);
+        }
+        // One eviction is left of each key for the end.
+        for call in test
+            .threads
+            .iter()
+            .flatten()
+            .chain(&test.prefix)
+            .chain(&test.after)
+        {
+            evict(&call.bytes, removal.key(&call.bytes)?);
+        }
+        let evictions = evictions.into_iter().map(|(_, calls)| calls);
+        let threads: Vec<_> = test.threads.iter().cloned().chain(evictions).collect();
+        (threads.len() <= THREADS).then(|| Self {
+            test: TestCase {
+                threads,
+                ..test.clone()
+            },
+            keys,
+        })
     }
-    Some(found)
+
+    /// The threads that evict.
+    fn evictors(&self) -> Range<usize> {
+        self.keys.len()..self.test.threads.len()
+    }
+
+    /// What was observed of the test, with evictions that may or may not have happened.
+    pub(crate) fn observe(&self, mut observation: Observation) -> Observation {
+        for (steps, keys) in observation.threads.iter_mut().zip(&self.keys) {
+            // A call of two steps begins with a turn that is not the second one.
+            let mut calls = keys.iter();
+            for step in steps {
+                if step.turn & SECOND == 0 {
+                    step.before = calls.next().map(|thread| turn(*thread, false, false));
+                }
+            }
+        }
+        let evictors = self.evictors().map(|thread| turn(thread, false, false));
+        observation.finally = evictors.collect();
+        observation
+    }
+
+    /// All orders of the calls in which any of the evictions happen; nothing if there are more than `most`. `steps` says for
+    /// a call how many steps it has at most.
+    pub(crate) fn orders(
+        &self,
+        steps: &dyn Fn(&Call) -> usize,
+        most: usize,
+    ) -> Option<Vec<Vec<u8>>> {
+        let own = self.test.threads.iter().zip(&self.keys);
+        // By thread and step.
+        let evictors: Vec<Vec<usize>> = own
+            .map(|(calls, keys)| {
+                let calls = calls.iter().zip(keys);
+                let steps = calls.map(|(call, evictor)| vec![*evictor; steps(call)]);
+                steps.flatten().collect()
+            })
+            .collect();
+        let counts: Vec<usize> = evictors.iter().map(Vec::len).collect();
+        let mut found = Vec::new();
+        for order in all_orders(&counts, most)? {
+            let mut evicting = vec![Vec::new()];
+            let mut positions = vec![0; counts.len()];
+            for turn in order {
+                let thread = crate::order::thread(turn);
+                let evictor = evictors[thread][positions[thread]];
+                positions[thread] += 1;
+                either(&mut evicting, evictor);
+                evicting.iter_mut().for_each(|order| order.push(turn));
+            }
+            for evictor in self.evictors() {
+                either(&mut evicting, evictor);
+            }
+            found.extend(evicting);
+            if found.len() > most {
+                return None;
+            }
+        }
+        Some(found)
+    }
+}
+
+/// Lets each of the orders go on with a turn of a thread, or without.
+fn either(orders: &mut Vec<Vec<u8>>, thread: usize) {
+    let with = orders
+        .iter()
+        .map(|order| [&order[..], &[next(thread)]].concat());
+    let with: Vec<_> = with.collect();
+    orders.extend(with);
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Removal, is_cache, observe, orders, with_evictions};
+    use super::{Evicting, Evictions, Removal, is_cache};
     use crate::linearize::{Freedom, Observation, Observed};
+    use crate::order::turn;
     use crate::program::{Method, Program};
     use crate::recipe::Recipe;
     use crate::test_case::{Call, TestCase};
 
     fn program(is_cache: bool) -> Program {
-        let key = Recipe::Number("u32".to_owned());
+        let key = Recipe::Fed {
+            fed: 0,
+            name: String::new(),
+            plain: Some(Box::new(Recipe::Number("u32".to_owned()))),
+        };
         let removal = Removal {
             call: Recipe::list("{o}.remove(", vec![key], ")"),
         };
@@ -152,11 +240,14 @@ mod tests {
         }
     }
 
-    fn test_case() -> TestCase {
-        let call = |operation, bytes: &[u8]| Call {
+    fn call(operation: u16, bytes: &[u8]) -> Call {
+        Call {
             operation,
             bytes: bytes.to_vec(),
-        };
+        }
+    }
+
+    fn test_case() -> TestCase {
         TestCase {
             prefix: vec![call(3, &[1, 5])],
             threads: vec![
@@ -164,6 +255,13 @@ mod tests {
                 vec![call(3, &[2, 9])],
             ],
             ..TestCase::default()
+        }
+    }
+
+    fn evicting(test: &TestCase) -> Evicting {
+        match Evictions::of(&program(true), test) {
+            Evictions::Possible(evicting) => evicting,
+            _ => panic!("keys are known"),
         }
     }
 
@@ -175,42 +273,63 @@ mod tests {
     }
 
     #[test]
-    fn each_key_may_be_evicted_once() {
+    fn each_key_has_a_thread_that_evicts_it_as_often_as_somebody_could_tell() {
         let test = test_case();
-        assert_eq!(with_evictions(&program(false), &test), None);
-        let evicting = with_evictions(&program(true), &test).unwrap();
-        let removal = |bytes: &[u8]| {
-            vec![Call {
-                operation: 2,
-                bytes: bytes.to_vec(),
-            }]
-        };
-        assert_eq!(evicting.threads[..2], test.threads);
-        assert_eq!(evicting.threads[2..], [removal(&[1, 9]), removal(&[2, 9])]);
+        assert!(matches!(
+            Evictions::of(&program(false), &test),
+            Evictions::Never
+        ));
+        let evicting = evicting(&test);
+        assert_eq!(evicting.test.threads[..2], test.threads);
+        let evictors = evicting.test.threads[2..].iter();
+        let keys: Vec<Vec<u8>> = evictors
+            .map(|calls| calls.iter().map(|call| call.bytes[0]).collect())
+            .collect();
+        // Before each concurrent call, and once for each call at the end.
+        assert_eq!(keys, [vec![1; 5], vec![2; 2]]);
+        assert_eq!(evicting.keys, [vec![2, 2], vec![3]]);
     }
 
     #[test]
-    fn evictions_are_observed_as_calls_that_never_returned() {
-        let test = test_case();
-        let evicting = with_evictions(&program(true), &test).unwrap();
-        let observation = Observation {
-            threads: vec![Vec::new(), Vec::new()],
-            ..Observation::default()
+    fn a_key_that_an_earlier_call_returned_is_not_known() {
+        let mut test = test_case();
+        test.threads[1].push(call(0, &[crate::literal::FED]));
+        assert!(matches!(
+            Evictions::of(&program(true), &test),
+            Evictions::Unknown
+        ));
+    }
+
+    #[test]
+    fn evictions_may_come_before_calls_with_their_keys_and_at_the_end() {
+        let step = |thread| Observed {
+            turn: turn(thread, false, false),
+            started: 0,
+            ended: Some(1),
+            result: None,
+            freedom: Freedom::Strict,
+            before: None,
         };
-        let observation = observe(observation, &test, &evicting);
-        let is_open = |steps: &Vec<Observed>| matches!(steps.as_slice(), [step] if step.ended.is_none() && step.freedom == Freedom::Any);
-        assert_eq!(observation.threads.len(), 4);
-        assert!(observation.threads[2..].iter().all(is_open));
+        let observation = evicting(&test_case()).observe(Observation {
+            threads: vec![vec![step(0), step(0)], vec![step(1)]],
+            ..Observation::default()
+        });
+        let before = observation.threads.iter();
+        let before: Vec<Vec<_>> = before
+            .map(|steps| steps.iter().map(|step| step.before).collect())
+            .collect();
+        let [one, other] = [2, 3].map(|thread| turn(thread, false, false));
+        assert_eq!(before, [vec![Some(one), Some(one)], vec![Some(other)]]);
+        assert_eq!(observation.finally, [one, other]);
     }
 
     #[test]
     fn orders_have_any_of_the_evictions() {
-        let test = test_case();
-        // 3 orders of the calls; 4 places for the one eviction or the other, and 4 * 5 for both.
-        assert_eq!(
-            orders(&test, &[2, 1, 1, 1], 100).unwrap().len(),
-            3 + 12 + 12 + 60
-        );
-        assert_eq!(orders(&test, &[2, 1, 1, 1], 80), None);
+        let evicting = evicting(&test_case());
+        // 3 orders of the calls, with or without an eviction before each of 3 calls and of 2 keys at the end.
+        let orders = evicting.orders(&|_| 1, 96).unwrap();
+        let distinct: std::collections::BTreeSet<_> = orders.iter().collect();
+        assert_eq!((orders.len(), distinct.len()), (3 << 5, 3 << 5));
+        assert_eq!(evicting.orders(&|_| 1, 95), None);
     }
 }

@@ -12,7 +12,7 @@ use raddle_abi::finding::Kind;
 use raddle_abi::plan::Memory;
 use raddle_trace::runner::{Outcome, Runner};
 
-use crate::eviction;
+use crate::eviction::Evictions;
 use crate::history::{History, Step, is_panic, panic_site};
 use crate::linearize::{
     Explained, Freedom, Likely, Observation, Observed, Played, Sequential, explain,
@@ -357,15 +357,17 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether orders explain the results in which a cache drops entries.
+    /// Whether orders explain the results in which a cache drops entries. What is not known counts as explained.
     fn evicts(&self, test: &TestCase, history: &History, orders: &mut Orders<'_>) -> bool {
-        let Some(evicting) = eviction::with_evictions(self.program, test) else {
-            return false;
+        let evicting = match Evictions::of(self.program, test) {
+            Evictions::Never => return false,
+            Evictions::Unknown => return true,
+            Evictions::Possible(evicting) => evicting,
         };
-        let mut orders = orders.of_test(&evicting, RUNS);
+        let mut orders = orders.of_test(&evicting.test, RUNS);
         [Strictness::Weak, Strictness::Written].iter().any(|how| {
             let observation = self.observation(test, history, *how);
-            let observation = eviction::observe(observation, test, &evicting);
+            let observation = evicting.observe(observation);
             explain(&observation, &mut orders, STEPS) != Explained::No
         })
     }
@@ -422,6 +424,7 @@ impl Judge<'_> {
                         true => Freedom::Optional,
                         false => freedom(step.call),
                     },
+                    before: None,
                 }
             });
             observed.collect()
@@ -447,6 +450,7 @@ impl Judge<'_> {
                 true => after.collect(),
                 false => Vec::new(),
             },
+            finally: Vec::new(),
         }
     }
 

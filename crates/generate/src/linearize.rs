@@ -32,6 +32,8 @@ pub struct Observed {
     pub result: Option<String>,
     /// What that has to be.
     pub freedom: Freedom,
+    /// A turn that may come just before it.
+    pub before: Option<u8>,
 }
 
 /// What a run of an order gave.
@@ -80,6 +82,8 @@ pub struct Observation {
     pub threads: Vec<Vec<Observed>>,
     /// Results of the calls after all threads, and which of them have to be the same.
     pub after: Vec<(Option<String>, bool)>,
+    /// Turns that may come when all threads have ended.
+    pub finally: Vec<u8>,
 }
 
 impl Observation {
@@ -205,7 +209,7 @@ impl Search<'_> {
             .iter()
             .zip(&self.positions)
             .all(|(steps, at)| steps[*at..].iter().all(|step| step.ended.is_none()));
-        if is_over && self.is_end_explained() {
+        if is_over && self.is_some_end_explained(&self.observation.finally) {
             return true;
         }
         for thread in self.observation.candidates(&self.positions) {
@@ -215,20 +219,19 @@ impl Search<'_> {
             }
             self.left -= 1;
             let step = &self.observation.threads[thread][self.positions[thread]];
-            if self.try_step(thread, step.turn, step) {
-                return true;
-            }
-            if step.freedom == Freedom::Optional
-                && self.try_step(thread, step.turn | LEFT_OUT, step)
-            {
+            let left_out = step.turn | LEFT_OUT;
+            let is_explained = self.try_step(thread, &[step.turn], step)
+                || step.freedom == Freedom::Optional && self.try_step(thread, &[left_out], step)
+                || (step.before).is_some_and(|one| self.try_step(thread, &[one, step.turn], step));
+            if is_explained {
                 return true;
             }
         }
         false
     }
 
-    fn try_step(&mut self, thread: usize, name: u8, step: &Observed) -> bool {
-        self.order.push(name);
+    fn try_step(&mut self, thread: usize, turns: &[u8], step: &Observed) -> bool {
+        self.order.extend(turns);
         self.positions[thread] += 1;
         let (observation, positions, order) = (self.observation, &self.positions, &self.order);
         let likely = |most| observation.completions(positions, order, most);
@@ -247,7 +250,7 @@ impl Search<'_> {
         let is_new = fits && self.is_new();
         let found = is_new && self.run();
         self.positions[thread] -= 1;
-        self.order.pop();
+        self.order.truncate(self.order.len() - turns.len());
         found
     }
 
@@ -256,6 +259,25 @@ impl Search<'_> {
             Some(state) => self.seen.insert((self.positions.clone(), state)),
             None => true,
         }
+    }
+
+    /// Whether the end is explained if any of these turns come before it.
+    fn is_some_end_explained(&mut self, finally: &[u8]) -> bool {
+        let Some((first, others)) = finally.split_first() else {
+            return self.is_end_explained();
+        };
+        if self.is_some_end_explained(others) {
+            return true;
+        }
+        if self.left == 0 {
+            self.is_unknown = true;
+            return false;
+        }
+        self.left -= 1;
+        self.order.push(*first);
+        let is_explained = self.is_some_end_explained(others);
+        self.order.pop();
+        is_explained
     }
 
     fn is_end_explained(&mut self) -> bool {

@@ -77,13 +77,18 @@ fn check_with(
             ended: (*ended > 0).then_some(*ended),
             result: (!result.is_empty()).then(|| (*result).to_owned()),
             freedom,
+            before: None,
         });
     }
     let after = match after {
         "" => Vec::new(),
         text => vec![(Some(text.to_owned()), true)],
     };
-    let observation = Observation { threads, after };
+    let observation = Observation {
+        threads,
+        after,
+        finally: Vec::new(),
+    };
     let mut queue = Queue {
         calls,
         runs: 0,
@@ -178,12 +183,14 @@ fn three_threads_with_five_calls_each_come_to_an_end() {
                 ended: Some(index * 10 + 9 + thread),
                 result: None,
                 freedom: Freedom::Any,
+                before: None,
             });
         }
     }
     let observation = Observation {
         threads,
         after: vec![(Some("99".to_owned()), true)],
+        finally: Vec::new(),
     };
     let mut queue = Queue {
         calls,

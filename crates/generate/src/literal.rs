@@ -110,6 +110,7 @@ impl Recipe {
             },
             None => (bytes.next() % 4, None),
         };
+        bytes.asks_earlier = true;
         let found = bytes.remembered.and_then(|all| all.earlier(which, *fed));
         let found = found.filter(|found| found.presence != Presence::Never);
         let Some(found) = found else {
@@ -218,6 +219,8 @@ pub struct Bytes<'a> {
     constants: Option<&'a Constants>,
     /// What earlier calls returned.
     remembered: Option<&'a Remembered>,
+    /// Whether the result of an earlier call was asked for.
+    pub(crate) asks_earlier: bool,
     /// Calls whose results were used.
     pub(crate) used: Vec<usize>,
     /// Values that the user supplies, as far as they are known.
@@ -240,6 +243,7 @@ impl<'a> Bytes<'a> {
             elides: false,
             constants: None,
             remembered: None,
+            asks_earlier: false,
             used: Vec::new(),
             values: None,
             shown: Vec::new(),

@@ -11,7 +11,7 @@ use raddle_trace::runner::{PlanRequest, Runner, RunnerError};
 use crate::addresses::ADDRESS;
 use crate::calls::{Compared, Place};
 use crate::discovery::Discovery;
-use crate::eviction;
+use crate::eviction::Evictions;
 use crate::hands::Hands;
 use crate::history::{History, Step};
 use crate::judge::Failure;
@@ -53,9 +53,15 @@ impl Printer<'_> {
         test: &TestCase,
         runner: &mut dyn Runner,
     ) -> Option<BTreeSet<Results>> {
-        let evicting = eviction::with_evictions(self.program, test);
-        let run = evicting.as_ref().unwrap_or(test);
-        let orders = eviction::orders(test, &self.program.most_steps(run), ORDERS)?;
+        let evictions = Evictions::of(self.program, test);
+        let (run, orders) = match &evictions {
+            Evictions::Never => (test, all_orders(&self.program.most_steps(test), ORDERS)?),
+            Evictions::Unknown => return None,
+            Evictions::Possible(evicting) => {
+                let steps = |call: &Call| self.program.steps_of(call);
+                (&evicting.test, evicting.orders(&steps, ORDERS)?)
+            }
+        };
         let mut runs = Orders::new(run, runner, ORDERS);
         runs.run(&orders);
         let whole = orders.iter().filter_map(|order| runs.history(order));

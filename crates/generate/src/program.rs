@@ -428,12 +428,17 @@ impl Program {
 
     /// The most steps that each thread of a test can make.
     pub fn most_steps(&self, test: &TestCase) -> Vec<usize> {
-        let of = |call: &Call| match self.methods.get(&call.operation) {
+        let threads = test.threads.iter();
+        let of_thread = |calls: &Vec<Call>| calls.iter().map(|call| self.steps_of(call)).sum();
+        threads.map(of_thread).collect()
+    }
+
+    /// How many steps a call has at most.
+    pub(crate) fn steps_of(&self, call: &Call) -> usize {
+        match self.methods.get(&call.operation) {
             Some(method) if method.may_hold => 2,
             _ => 1,
-        };
-        let threads = test.threads.iter();
-        threads.map(|calls| calls.iter().map(of).sum()).collect()
+        }
     }
 
     /// Whether a call of an operation was seen not to return.
