@@ -171,9 +171,10 @@ impl Fixture {
 
     /// The same as [`Fixture::check`] with a tool that was started in a special way.
     pub fn check_tool(&self, tool: Tool, code: i32) -> Run {
+        let explores = tool.explores();
         let run = Run::of(tool.run(), code);
         if code == 0 {
-            run.assert_explored();
+            run.assert_explored(explores);
         }
         run
     }

@@ -10,14 +10,16 @@ mod line;
 pub mod outcomes;
 mod process;
 mod run;
+mod skip;
 
 pub use fixture::{Expectation, Fixture, PlannedFinding};
 pub use line::{
     FindingLine, Line, OutcomeLine, PairCell, PredictionLine, ReplayLine, Site, SummaryLine,
     TestLine, ViolationLine,
 };
-pub use process::{Ended, Tool, cache};
+pub use process::{Ended, Tool, cache, executable};
 pub use run::Run;
+pub use skip::{skip, skip_part};
 
 /// Seeds per test for what has to hold for every seed: the variable `E2E_SEEDS`, or 100.
 pub fn seeds() -> u64 {

@@ -83,6 +83,16 @@ impl Tool {
         }
     }
 
+    /// Whether its command line asks for executions of something.
+    pub fn explores(&self) -> bool {
+        let words: Vec<_> = self.command.get_args().collect();
+        let own = words.iter().skip_while(|word| **word != "raddle").skip(1);
+        let own: Vec<_> = own.take_while(|word| **word != "--").collect();
+        let only_builds = own.iter().any(|word| **word == "--no-run");
+        let command = own.first().and_then(|word| word.to_str());
+        matches!(command, Some("test" | "predict" | "replay")) && !only_builds
+    }
+
     /// Lets it take longer than any tool should.
     pub fn patiently(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -162,7 +172,7 @@ fn target_directory() -> PathBuf {
 }
 
 /// The executable under test: the variable `E2E_TOOL`, or the newest build beside this one.
-fn executable() -> PathBuf {
+pub fn executable() -> PathBuf {
     if let Some(path) = std::env::var_os("E2E_TOOL") {
         return path.into();
     }

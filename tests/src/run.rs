@@ -38,13 +38,13 @@ impl Run {
         run
     }
 
-    /// Requires that something was run, if the run has a summary or is a replay: an exit code
-    /// alone says nothing.
-    pub fn assert_explored(&self) {
+    /// Requires that something was run: an exit code alone says nothing. A command that
+    /// `explores` has to say so in a summary, or about a replay.
+    pub fn assert_explored(&self, explores: bool) {
         match self.lines.last() {
             Some(Line::Summary(summary)) => assert!(summary.explored > 0, "{self:#?}"),
             Some(Line::Replay(replay)) => assert!(replay.runs > 0, "{self:#?}"),
-            _ => {}
+            _ => assert!(!explores, "nothing says what was explored: {self:#?}"),
         }
     }
 

@@ -13,7 +13,7 @@ fn with_new_layout(fixture: &Fixture, arguments: &[&str], code: i32) -> Run {
     let tool = Tool::new(fixture.path(), words)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_UNSTABLE_BUILD_DIR_NEW_LAYOUT", "true");
-    Run::of(tool.run(), code)
+    fixture.check_tool(tool, code)
 }
 
 /// Whether some file below a directory satisfies this.

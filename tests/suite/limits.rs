@@ -95,7 +95,7 @@ fn a_full_disk_is_named_before_the_build() {
         .args(["--mount", "true"])
         .status();
     if !can_mount.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: `unshare --mount` needs root");
+        raddle_e2e::skip("`unshare --mount` needs root");
         return;
     }
     let fixture = Fixture::example("lost-update");

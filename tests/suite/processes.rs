@@ -61,7 +61,7 @@ fn numbers_of_processes_and_threads_are_the_same_every_time() {
         .status()
         .is_ok_and(|status| status.success());
     if !possible {
-        eprintln!("skipped in part: `{}` needs root", namespace.join(" "));
+        raddle_e2e::skip_part(&format!("`{}` needs root", namespace.join(" ")));
     }
     for argument in ["alone", "fork"] {
         let check = |starter: &[&str], carrier: &str| {

@@ -1,8 +1,13 @@
-//! What passed and what failed, over all steps of a test run.
+//! What passed, what failed and what was skipped, over all steps of a test run.
 
 use std::time::Instant;
 
 use anyhow::Result;
+
+/// How a line begins with which an end-to-end test says that it did nothing (`tests/src/skip.rs`).
+const SKIPPED: &str = "skipped: ";
+/// The same for one that did less than it should.
+const SKIPPED_IN_PART: &str = "skipped in part: ";
 
 /// Counts of passed and failed tests; a step that is no test counts as one.
 #[derive(Default)]
@@ -10,6 +15,7 @@ pub struct Counts {
     passed: u64,
     failed: u64,
     failures: Vec<String>,
+    skipped: Vec<String>,
 }
 
 impl Counts {
@@ -46,6 +52,9 @@ impl Counts {
 
     /// Counts what a line of libtest's output says; returns whether it says anything failed.
     pub fn libtest_line(&mut self, line: &str) -> bool {
+        if line.starts_with(SKIPPED) || line.starts_with(SKIPPED_IN_PART) {
+            self.skipped.push(line.to_owned());
+        }
         let Some((passed, failed)) = libtest_result(line) else {
             return false;
         };
@@ -59,11 +68,26 @@ impl Counts {
 
     /// Prints the totals as the last line; returns whether everything passed.
     pub fn conclude(self) -> bool {
+        for skipped in &self.skipped {
+            println!("{skipped}");
+        }
         for failure in &self.failures {
             println!("failed: {failure}");
         }
-        println!("{} passed, {} failed", self.passed, self.failed);
+        println!("{}", self.totals());
         self.failed == 0
+    }
+
+    fn totals(&self) -> String {
+        // libtest takes a test that returns for one that passed.
+        let skipped = self.skipped.iter();
+        let not_run = skipped.filter(|line| line.starts_with(SKIPPED)).count() as u64;
+        format!(
+            "{} passed, {} failed, {} skipped",
+            self.passed.saturating_sub(not_run),
+            self.failed,
+            self.skipped.len()
+        )
     }
 }
 
@@ -77,7 +101,21 @@ fn libtest_result(line: &str) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::libtest_result;
+    use super::{Counts, libtest_result};
+
+    #[test]
+    fn what_was_skipped_is_counted_and_did_not_pass() {
+        let mut counts = Counts::default();
+        for line in [
+            "test a ... ok",
+            "skipped: full_disk: `unshare` needs root",
+            "skipped in part: ids: `unshare` needs root",
+            "test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out",
+        ] {
+            assert!(!counts.libtest_line(line));
+        }
+        assert_eq!(counts.totals(), "4 passed, 0 failed, 2 skipped");
+    }
 
     #[test]
     fn results_are_read() {
