@@ -43,6 +43,34 @@ fn loops_that_wait_for_memory_let_others_run() {
 }
 
 #[test]
+fn loops_that_wait_for_their_own_stack_let_others_run() {
+    let fixture = Fixture::compiled_with("points", "spins_on_a_stack.c", "-O0");
+    for argument in ["0", "1", "2", "3", "4", "5"] {
+        let check = |carrier: &str| {
+            let options = [
+                "test",
+                "--races",
+                "off",
+                "--executions",
+                "100",
+                "--carrier",
+                carrier,
+            ];
+            let run = fixture.check(&[&options[..], &["./prog", argument]].concat(), 0);
+            let test = run.tests()[0];
+            assert!(test.executions > 20, "{argument}: {run:#?}");
+            test.hash.clone()
+        };
+        // When a loop has waited for long enough is counted, and the same everywhere.
+        assert_eq!(check("fiber"), check("os"), "{argument}");
+    }
+    // That is a race, which is found and shown again in a recorded execution.
+    let run = fixture.check(&["test", "--executions", "100", "./prog", "0"], 100);
+    assert_eq!(kinds(&run), BTreeSet::from(["data-race"]), "{run:#?}");
+    fixture.check(&["replay", &run.finding().id], 100);
+}
+
+#[test]
 fn what_others_do_before_an_end_is_explored() {
     for argument in ["0", "1", "2", "3"] {
         let run = explore("ends.c", &[], argument, 100);

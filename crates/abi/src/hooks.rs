@@ -21,6 +21,9 @@ pub struct Gate {
     pub low: AtomicUsize,
     /// Length of that memory.
     pub len: AtomicUsize,
+    /// Plain accesses to that memory before the next one that calls the runtime all the same:
+    /// a loop of nothing else may wait for another thread.
+    pub accesses_left: AtomicUsize,
     /// With [`FLAG_METHODS`]: which functions may be meant, a bit for the last six of each key.
     pub methods: AtomicU64,
 }
@@ -32,6 +35,7 @@ impl Gate {
             flags: AtomicU8::new(0),
             low: AtomicUsize::new(0),
             len: AtomicUsize::new(0),
+            accesses_left: AtomicUsize::new(0),
             methods: AtomicU64::new(0),
         }
     }

@@ -23,4 +23,4 @@ pub mod site;
 
 /// Version of everything in this crate. The runtime refuses to work with a tool of another
 /// version; both are built from the same sources, so a mismatch means a stale cache.
-pub const ABI_VERSION: u32 = 20;
+pub const ABI_VERSION: u32 = 21;

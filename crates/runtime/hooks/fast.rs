@@ -30,6 +30,7 @@ struct Gate {
     flags: AtomicU8,
     low: AtomicUsize,
     len: AtomicUsize,
+    accesses_left: AtomicUsize,
     methods: AtomicU64,
 }
 
@@ -99,7 +100,8 @@ fn call_wanted(site: Site) -> bool {
     gate.methods.load(Ordering::Relaxed) >> (key & 63) & 1 != 0
 }
 
-/// Whether a plain access is wanted: not where only this thread can touch the memory.
+/// Whether a plain access is wanted: not where only this thread can touch the memory, except
+/// for one of very many.
 #[inline(always)]
 fn plain_wanted(address: *const u8, len: u64) -> bool {
     if !wanted(FLAG_PLAIN) {
@@ -109,7 +111,13 @@ fn plain_wanted(address: *const u8, len: u64) -> bool {
     let gate = unsafe { &__raddle_flags };
     let place = (address as usize).wrapping_sub(gate.low.load(Ordering::Relaxed));
     // Nothing begins below that memory and reaches into it: there is no page.
-    place.wrapping_add(len as usize) > gate.len.load(Ordering::Relaxed)
+    if place.wrapping_add(len as usize) > gate.len.load(Ordering::Relaxed) {
+        return true;
+    }
+    // Only the running thread gets here, so that no atomic decrement is needed.
+    let left = gate.accesses_left.load(Ordering::Relaxed).wrapping_sub(1);
+    gate.accesses_left.store(left, Ordering::Relaxed);
+    left == 0
 }
 
 #[unsafe(no_mangle)]

@@ -8,7 +8,9 @@ use crate::posix_timers::PosixTimer;
 use crate::queues::Queues;
 use crate::thread::{State, Thread};
 use crate::timers::Timer;
+use crate::world::GATE;
 use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
 use raddle_abi::site::SiteId;
 use raddle_schedule::strategy::{Arrivals, Pending};
 
@@ -69,6 +71,17 @@ impl Accesses {
         }
         self.count >= self.most
     }
+}
+
+/// Accesses to its own stack that a thread may make without a scheduling point. Most loops there
+/// only compute.
+const MOST_OWN_ACCESSES: usize = 1 << 18;
+
+/// Lets the running thread make that many from here on.
+#[inline(always)]
+pub fn renew_own_accesses() {
+    GATE.accesses_left
+        .store(MOST_OWN_ACCESSES, Ordering::Relaxed);
 }
 
 /// State of one execution. The host keeps a copy from the start of executions.
@@ -260,6 +273,7 @@ impl Execution {
         self.switches = 0;
         self.hash = 0;
         self.accesses = Accesses::NONE;
+        renew_own_accesses();
         self.now = *now;
         refill(&mut self.timed, timed);
         self.expired_early = false;

@@ -8,7 +8,7 @@ use crate::carrier;
 use crate::clock;
 use crate::delivery;
 use crate::end::End;
-use crate::execution::{Accesses, Execution};
+use crate::execution::{Accesses, Execution, renew_own_accesses};
 use crate::host;
 use crate::io;
 use crate::locks;
@@ -164,6 +164,7 @@ fn count_point() {
     let execution = &mut world.execution;
     execution.point += 1;
     execution.accesses = Accesses::NONE;
+    renew_own_accesses();
     shared().heartbeat(execution.point);
     if execution.point >= execution.check_at {
         livelock::check();

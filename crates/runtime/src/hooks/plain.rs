@@ -1,6 +1,7 @@
 //! Plain and volatile accesses, which hooks announce before they happen.
 
 use super::{id, is_point, is_watched, note_site, watch};
+use crate::execution;
 use crate::global::Global;
 use crate::native;
 use crate::oracles::shadow::access;
@@ -8,8 +9,9 @@ use crate::record;
 use crate::scheduler::{self, site_key};
 use crate::shared::shared;
 use crate::weak;
-use crate::world::world;
+use crate::world::{GATE, world};
 use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
 use raddle_abi::control::conditions;
 use raddle_abi::plan::Granularity;
 use raddle_abi::site::{Operation, Site};
@@ -43,19 +45,49 @@ fn plain(address: usize, len: usize, write: bool, site: *const Site) {
         return fully(address, len, write, kind, site);
     }
     note_site(site);
-    count(address, write, site);
+    count(address, len, write, kind, site);
     if is_watched() && !is_private(address, len) {
         watch(operation(write, kind), address, len, kind, site);
     }
 }
 
-/// Counts an access that is no scheduling point: a loop of nothing else lets others run.
+/// Counts an access that is no scheduling point: a loop of nothing else lets others run. Accesses
+/// to the thread's own stack have a higher limit: other threads rarely have its address.
 #[inline(always)]
-fn count(address: usize, write: bool, site: *const Site) {
+fn count(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
     let execution = &mut world().execution;
-    if !execution.running().owns(address) && execution.accesses.add(write) && is_point(site) {
-        scheduler::point_of_spinning(Operation::Yield, false, 0, id(site));
+    let are_many = match execution.running().owns(address) {
+        true => {
+            let is_counted = kind & access::VOLATILE == 0 && is_behind_gate(address, len);
+            count_own(is_counted)
+        }
+        false => execution.accesses.add(write),
+    };
+    if !are_many {
+        return;
     }
+    match is_point(site) {
+        true => scheduler::point_of_spinning(Operation::Yield, false, 0, id(site)),
+        false => execution::renew_own_accesses(),
+    }
+}
+
+/// Whether hooks let these bytes pass without calling, and count them themselves.
+#[inline(always)]
+fn is_behind_gate(address: usize, len: usize) -> bool {
+    let place = address.wrapping_sub(GATE.low.load(Ordering::Relaxed));
+    place.wrapping_add(len) <= GATE.len.load(Ordering::Relaxed)
+}
+
+/// Counts an access to the thread's own stack, unless the hook has. True if there are too many.
+#[inline(always)]
+fn count_own(is_counted: bool) -> bool {
+    let mut left = GATE.accesses_left.load(Ordering::Relaxed);
+    if !is_counted {
+        left = left.wrapping_sub(1);
+        GATE.accesses_left.store(left, Ordering::Relaxed);
+    }
+    left == 0
 }
 
 /// Also where plain accesses are scheduling points, or recorded, and for volatile ones.
@@ -71,7 +103,7 @@ fn fully(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
         }
         passed_point(address, len, write, site);
     } else {
-        count(address, write, site);
+        count(address, len, write, kind, site);
     }
     weak::forget(address, len);
     if is_watched() && !is_private(address, len) {
