@@ -54,6 +54,8 @@ pub fn to_kernel(number: usize) -> usize {
     let signed = number as i32;
     if is_own(number) {
         real()
+    } else if number == PARENT && real() != 0 {
+        ask(nr::GETPPID)
     } else if signed < 0 && is_own(signed.unsigned_abs() as usize) {
         // The group of the process. Its leader is the worker.
         0
@@ -69,6 +71,19 @@ fn from_kernel(number: usize) -> usize {
     } else {
         number
     }
+}
+
+/// Commands of `fcntl` that are about the process which gets signals of a descriptor.
+const F_SETOWN: usize = 8;
+const F_GETOWN: usize = 9;
+const F_SETOWN_EX: usize = 15;
+const F_GETOWN_EX: usize = 16;
+
+/// `f_owner_ex` of the kernel.
+#[repr(C)]
+struct Owner {
+    kind: i32,
+    number: u32,
 }
 
 /// Arguments that are numbers of processes or threads, by system call.
@@ -100,6 +115,7 @@ fn positions(number: usize, arguments: &[usize; 6]) -> &'static [usize] {
         nr::GETPRIORITY | nr::SETPRIORITY if arguments[0] == PRIO_PROCESS => &[1],
         nr::IOPRIO_GET | nr::IOPRIO_SET if arguments[0] == IOPRIO_WHO_PROCESS => &[1],
         nr::PERF_EVENT_OPEN | nr::PTRACE => &[1],
+        nr::FCNTL if arguments[1] == F_SETOWN => &[2],
         _ => &[],
     }
 }
@@ -119,18 +135,22 @@ fn path_position(number: usize) -> Option<usize> {
     }
 }
 
-/// A path in place of one of the program's.
-pub struct Path([u8; 256]);
+/// A path, or the owner of a descriptor, in place of the program's.
+pub struct Substitute([u8; 256]);
 
-impl Default for Path {
+impl Default for Substitute {
     fn default() -> Self {
         Self([0; 256])
     }
 }
 
-/// The arguments of a system call as the kernel knows things. `path` must live as long as they
-/// do.
-pub fn translate(number: usize, mut arguments: [usize; 6], path: &mut Path) -> [usize; 6] {
+/// The arguments of a system call as the kernel knows things. `substitute` must live as long as
+/// they do.
+pub fn translate(
+    number: usize,
+    mut arguments: [usize; 6],
+    substitute: &mut Substitute,
+) -> [usize; 6] {
     for &position in positions(number, &arguments) {
         arguments[position] = to_kernel(arguments[position]);
     }
@@ -139,9 +159,22 @@ pub fn translate(number: usize, mut arguments: [usize; 6], path: &mut Path) -> [
     {
         // SAFETY: the program's path.
         let given = unsafe { core::ffi::CStr::from_ptr(arguments[position] as *const _) };
-        if rewrite(given.to_bytes(), &mut path.0) {
-            arguments[position] = path.0.as_ptr() as usize;
+        if rewrite(given.to_bytes(), &mut substitute.0) {
+            arguments[position] = substitute.0.as_ptr() as usize;
         }
+    }
+    if number == nr::FCNTL && arguments[1] == F_SETOWN_EX && arguments[2] != 0 {
+        // SAFETY: the program's structure, and a place that is larger.
+        unsafe {
+            let mut owner = (arguments[2] as *const Owner).read_unaligned();
+            owner.number = to_kernel(owner.number as usize) as u32;
+            substitute
+                .0
+                .as_mut_ptr()
+                .cast::<Owner>()
+                .write_unaligned(owner);
+        }
+        arguments[2] = substitute.0.as_ptr() as usize;
     }
     arguments
 }
@@ -197,13 +230,32 @@ fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &[u8] {
 /// What the program sees of the result of a system call.
 pub fn result(number: usize, arguments: [usize; 6], result: isize) -> isize {
     match number {
-        nr::GETPGID | nr::GETSID | nr::SETSID if result > 0 => {
+        // In another namespace the leader of a group or session may have no number there.
+        nr::GETPGID | nr::GETSID | nr::SETSID if result >= 0 => {
             let is_own = arguments[0] == 0 || to_kernel(arguments[0]) == real();
             if number == nr::SETSID || is_own {
                 PROCESS as isize
+            } else if arguments[0] == PARENT {
+                PARENT as isize
             } else {
                 from_kernel(result as usize) as isize
             }
+        }
+        nr::FCNTL if arguments[1] == F_GETOWN && result > 0 => {
+            from_kernel(result as usize) as isize
+        }
+        nr::FCNTL if arguments[1] == F_GETOWN_EX && result == 0 => {
+            let owner = arguments[2] as *mut Owner;
+            // SAFETY: the kernel has written it.
+            unsafe {
+                let number = &raw mut (*owner).number;
+                number.write_unaligned(from_kernel(number.read_unaligned() as usize) as u32);
+            }
+            result
+        }
+        nr::GETSOCKOPT if result == 0 => {
+            translate_peer([arguments[1], arguments[2]], arguments[3], arguments[4]);
+            result
         }
         nr::READLINK => link(arguments[0], [arguments[1], arguments[2]], result),
         nr::READLINKAT => link(arguments[1], [arguments[2], arguments[3]], result),
@@ -211,13 +263,41 @@ pub fn result(number: usize, arguments: [usize; 6], result: isize) -> isize {
     }
 }
 
-/// The links of `/proc` that name the running process and thread.
+/// Translates the process at the other end of a socket, if the program asked for it: the first
+/// field of `ucred`.
+fn translate_peer(option: [usize; 2], place: usize, length: usize) {
+    const SOL_SOCKET: usize = 1;
+    const SO_PEERCRED: usize = 17;
+    if option != [SOL_SOCKET, SO_PEERCRED] {
+        return;
+    }
+    // SAFETY: the call has succeeded, so the kernel has written a length there, and so many bytes.
+    unsafe {
+        if *(length as *const u32) as usize >= size_of::<u32>() {
+            let number = place as *mut u32;
+            number.write_unaligned(from_kernel(number.read_unaligned() as usize) as u32);
+        }
+    }
+}
+
+/// The links of `/proc` that name the running process and thread, by whatever path.
 fn link(path: usize, [place, size]: [usize; 2], result: isize) -> isize {
     if result <= 0 || path == 0 {
         return result;
     }
     // SAFETY: the program's path.
     let path = unsafe { core::ffi::CStr::from_ptr(path as *const _) }.to_bytes();
+    // SAFETY: the kernel has written that many bytes there.
+    let text = unsafe { core::slice::from_raw_parts(place as *const u8, result as usize) };
+    let mut digits = [0; 20];
+    let is_own = text
+        .split(|byte| *byte == b'/')
+        .next()
+        .is_some_and(|first| first == decimal(real(), &mut digits));
+    if !is_own {
+        return result;
+    }
+    let name = path.rsplit(|byte| *byte == b'/').next();
     let mut text = [0; 64];
     let mut length = 0;
     let mut put = |bytes: &[u8]| {
@@ -225,9 +305,9 @@ fn link(path: usize, [place, size]: [usize; 2], result: isize) -> isize {
         length += bytes.len();
     };
     let mut digits = [0; 20];
-    match path {
-        b"/proc/self" => put(decimal(PROCESS, &mut digits)),
-        b"/proc/thread-self" => {
+    match name {
+        Some(b"self") => put(decimal(PROCESS, &mut digits)),
+        Some(b"thread-self") => {
             put(decimal(PROCESS, &mut digits));
             put(b"/task/");
             put(decimal(thread(), &mut digits));

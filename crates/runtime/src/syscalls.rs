@@ -224,8 +224,8 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
             children::start(number, arguments)
         }
         _ => {
-            let mut path = ids::Path::default();
-            let known = ids::translate(number, arguments, &mut path);
+            let mut substitute = ids::Substitute::default();
+            let known = ids::translate(number, arguments, &mut substitute);
             let result = if world().running {
                 files::before(number, known);
                 files::after(number, known, kernel_call(number, known))
