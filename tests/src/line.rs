@@ -278,6 +278,8 @@ pub struct TestLine {
     pub cut: u64,
     /// Ids of its findings, without those that are only about time.
     pub findings: Vec<String>,
+    /// Ids of what is only about time.
+    pub timing: Vec<String>,
     /// Whether everything was run that can happen.
     #[serde(default)]
     pub complete: bool,

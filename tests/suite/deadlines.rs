@@ -169,6 +169,51 @@ fn timed_waits_of_c_end_early_and_correct_ones_stay_quiet() {
 }
 
 #[test]
+fn waits_for_events_signals_and_timers_end_early_and_correct_ones_stay_quiet() {
+    let fixture = Fixture::compiled("make", "timeouts.c");
+    for wait in [
+        "poll",
+        "ppoll",
+        "select",
+        "pselect",
+        "epoll",
+        "timerfd",
+        "sigtimedwait",
+        "setitimer",
+        "timer_signal",
+        "timer_thread",
+    ] {
+        let options = ["test", "--executions", "300", "./prog", wait];
+        let run = fixture.check(&options, 100);
+        let finding = run.finding();
+        assert_eq!(finding.kind, "use-after-free", "{wait}: {run:#?}");
+        replays(&fixture, finding, true);
+        let run = fixture.check(&[&options[..], &["fixed"]].concat(), 0);
+        assert!(run.findings().is_empty(), "{wait}: {run:#?}");
+        assert!(run.test("./prog").executions >= 50, "{wait}: {run:#?}");
+    }
+}
+
+#[test]
+fn timers_of_runtimes_end_early_too() {
+    let fixture = Fixture::special("tokio-timers");
+    let run = fixture.check(&["test", "--executions", "1000", "--deny", "timing"], 100);
+    for threads in ["one_thread", "two_threads"] {
+        for wait in ["sleeps_on", "times_out_on"] {
+            // Both kinds of runtimes fail at the same place, which is one finding.
+            let test = run.test(&format!("{wait}_{threads}"));
+            let is_shown = |finding: &&FindingLine| test.timing.contains(&finding.id);
+            let finding = run.findings().into_iter().find(is_shown);
+            let finding = finding.unwrap_or_else(|| panic!("{test:?}: {run:#?}"));
+            assert!(finding.confirmed && finding.timing.is_some(), "{run:#?}");
+        }
+        let right = run.test(&format!("right_on_{threads}"));
+        assert_eq!(right.verdict, "explored", "{run:#?}");
+        assert!(right.findings.is_empty() && right.executions >= 50);
+    }
+}
+
+#[test]
 fn a_failed_assertion_of_c_behind_a_sleep_is_timing() {
     let fixture = Fixture::compiled("make", "deadlines.c");
     let run = fixture.check(&["test", "--executions", "300", "./prog", "assert"], 0);

@@ -14,7 +14,7 @@ use crate::oracles::crash;
 use crate::posix_timers::{self, Cause};
 use crate::scheduler;
 use crate::shared::shared;
-use crate::thread::State;
+use crate::thread::{State, Thread};
 use crate::world::{without_hooks, world};
 use core::sync::atomic::{AtomicU64, Ordering};
 use raddle_abi::control::conditions;
@@ -235,9 +235,19 @@ pub fn run_pending() -> bool {
     }
 }
 
-/// Whether a signal ends the program, by what is set for it now.
+/// Whether a signal ends the program, by what is set for it now: one that all threads block, or that
+/// one of them waits for, does not.
 pub fn ends_program(number: usize) -> bool {
-    state().actions[number].handler == DEFAULT && !HARMLESS.contains(&number)
+    if state().actions[number].handler != DEFAULT || HARMLESS.contains(&number) {
+        return false;
+    }
+    let threads = || {
+        let threads = world().execution.threads.iter();
+        threads.filter(|thread| thread.state != State::Done)
+    };
+    let waits =
+        |thread: &Thread| thread.state == State::Blocked && thread.awaits & bit(number) != 0;
+    threads().any(|thread| thread.mask & bit(number) == 0) && !threads().any(waits)
 }
 
 /// Handles one signal in the running thread. True if interrupted calls may go on.
