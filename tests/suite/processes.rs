@@ -145,6 +145,34 @@ fn scribbling_over_the_shared_memory_costs_no_more_than_the_budget() {
 }
 
 #[test]
+fn a_header_of_zeroes_is_never_clean() {
+    let fixture = Fixture::compiled("bad-c", "zeroes.c");
+    // All of it, all but what the tool checks, more than it, and single numbers.
+    let parts = [
+        ["0", "1024"],
+        ["16", "1008"],
+        ["0", "65536"],
+        ["0", "16"],
+        ["16", "16"],
+        ["64", "64"],
+        ["80", "16"],
+    ];
+    for when in ["thread", "end", "exit"] {
+        for part in parts {
+            let options = ["test", "--time", "3s", "--watchdog", "2s", "./prog", when];
+            let run = fixture.check(&[&options[..], &part].concat(), 75);
+            assert_eq!(run.summary().explored, 0, "{when} {part:?} {run:#?}");
+        }
+    }
+    let run = fixture.check(
+        &["test", "--time", "3s", "./prog", "start", "0", "1024"],
+        75,
+    );
+    run.assert_not_testable("./prog", &["overwrites memory"]);
+    fixture.check(&["test", "--executions", "20", "./prog"], 0);
+}
+
+#[test]
 fn sigterm_is_obeyed_within_two_seconds() {
     // While it explores, and while a program that never gets to `main` is waited for.
     for (source, constructor) in [("slow.c", None), ("constructors.c", Some("sleep"))] {

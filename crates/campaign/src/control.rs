@@ -25,6 +25,33 @@ use raddle_abi::record::RawEvent;
 pub(crate) struct SharedMemory {
     file: OwnedFd,
     base: NonNull<u8>,
+    constants: Constants,
+    /// Number of the last plan that was sent.
+    sent: u32,
+}
+
+/// Fields of the header that the worker never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Constants {
+    magic: u64,
+    version: u32,
+    target: u32,
+    success: u32,
+}
+
+impl Constants {
+    /// As they are in the header now.
+    fn read(header: &Control) -> Self {
+        // SAFETY: the references are valid; the worker may write there, so each is read once.
+        unsafe {
+            Self {
+                magic: (&raw const header.magic).read_volatile(),
+                version: (&raw const header.version).read_volatile(),
+                target: (&raw const header.target).read_volatile(),
+                success: (&raw const header.success).read_volatile(),
+            }
+        }
+    }
 }
 
 // SAFETY: the mapping belongs to this value alone; the header is accessed through atomics and
@@ -68,7 +95,28 @@ impl SharedMemory {
             (*header).success = success.into();
             (*header).carrier = AtomicU32::new(carrier as u32);
         }
-        Ok(Self { file, base })
+        let constants = Constants {
+            magic: CONTROL_MAGIC,
+            version: ABI_VERSION,
+            target,
+            success: success.into(),
+        };
+        Ok(Self {
+            file,
+            base,
+            constants,
+            sent: 0,
+        })
+    }
+
+    /// Whether the fields that only the tool writes are as it left them. If not, the program has
+    /// overwritten the header, and no counter in it means anything.
+    pub fn is_intact(&self) -> bool {
+        let header = self.header();
+        let done = header.done_sequence.load(Ordering::Acquire);
+        Constants::read(header) == self.constants
+            && header.plan_sequence.load(Ordering::Acquire) == self.sent
+            && done <= self.sent
     }
 
     /// The descriptor that the worker inherits.
@@ -118,8 +166,10 @@ impl SharedMemory {
         ] {
             counter.store(0, Ordering::Relaxed);
         }
-        let number = header.plan_sequence.fetch_add(1, Ordering::Release) + 1;
+        let number = self.sent.wrapping_add(1);
+        header.plan_sequence.store(number, Ordering::Release);
         futex_wake(&header.plan_sequence);
+        self.sent = number;
         Ok(number)
     }
 
@@ -291,6 +341,21 @@ mod tests {
             memory.decisions().len() / size_of::<Decision>(),
             DECISIONS_CAPACITY
         );
+    }
+
+    #[test]
+    fn an_overwritten_header_is_noticed() {
+        let header_bytes = size_of::<Control>();
+        for (from, len) in [(0, header_bytes), (0, 16), (16, header_bytes - 16), (12, 8)] {
+            for byte in [0u8, 0xff] {
+                let mut memory = SharedMemory::create(1, 0, Carrier::Auto).unwrap();
+                memory.send_plan(&[1]).unwrap();
+                assert!(memory.is_intact());
+                // SAFETY: the header's own bytes; nothing else uses this memory.
+                unsafe { memory.base.as_ptr().add(from).write_bytes(byte, len) };
+                assert!(!memory.is_intact(), "{byte} at {from}");
+            }
+        }
     }
 
     #[test]

@@ -52,6 +52,15 @@ impl Counters {
             }),
         }
     }
+
+    /// Whether they can have become `later`: they only grow.
+    pub fn can_become(&self, later: &Self) -> bool {
+        self.executions <= later.executions
+            && self.points <= later.points
+            && self.switches <= later.switches
+            && self.cut <= later.cut
+            && self.broken_off <= later.broken_off
+    }
 }
 
 /// A plan that a worker was handed, and has not finished.

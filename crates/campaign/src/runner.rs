@@ -175,6 +175,9 @@ impl<'a> ProcessRunner<'a> {
                     Ending::Exited(status)
                 };
             }
+            if !worker.memory.is_intact() {
+                return Ending::Halted;
+            }
             match (self.patience)() {
                 Patience::Long => {}
                 Patience::Short => {
@@ -266,6 +269,10 @@ impl ProcessRunner<'_> {
         let UnderWay {
             mut worker, before, ..
         } = under_way;
+        if is_overwritten(&worker, &before) {
+            worker.kill();
+            return Err(RunnerError::Overwritten);
+        }
         if let Ending::Exited(status) = &ending
             && !is_our_bug(&worker)
         {
@@ -323,6 +330,18 @@ impl ProcessRunner<'_> {
         }
         Ok(outcome)
     }
+}
+
+/// Whether the header has values that no runtime writes: the program has.
+fn is_overwritten(worker: &Worker, before: &Counters) -> bool {
+    let memory = &worker.memory;
+    let header = memory.header();
+    let after = Counters::read(header);
+    let has_run = after.executions > before.executions;
+    !memory.is_intact()
+        || !before.can_become(&after)
+        || has_run && header.stage.load(Ordering::Acquire) < stage::READY
+        || has_run && header.threads.load(Ordering::Relaxed) == 0
 }
 
 /// How watching a plan ended.

@@ -326,6 +326,8 @@ fn prepare(mode: Reexecution, seed: u64, length: u64) {
     // An execution that ends the process may leave nothing of its own here.
     control.last_hash.store(0, Ordering::Relaxed);
     control.last_points.store(0, Ordering::Relaxed);
+    // Every execution has one: 0 says that the program has written here.
+    control.threads.fetch_max(1, Ordering::Relaxed);
     let in_use = |index| {
         host.start
             .threads

@@ -52,6 +52,13 @@ pub enum RunnerError {
         /// The end of what it printed.
         output: String,
     },
+    /// The program has written to what the runtime shares with the tool, so that nothing in it
+    /// can be believed.
+    #[error(
+        "the program overwrites memory that the runtime shares with the tool, so nothing is known \
+         about its executions"
+    )]
+    Overwritten,
     /// The runtime and the tool disagree, which is a bug of ours.
     #[error("the runtime broke the protocol: {0}")]
     Protocol(String),
