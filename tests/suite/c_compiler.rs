@@ -147,3 +147,51 @@ fn races_in_objects_archives_and_shared_libraries_are_named() {
     places.dedup();
     assert_eq!(places, ["a.c:4", "b.c:4", "s.c:4"], "{run:#?}");
 }
+
+#[test]
+fn a_source_that_llvm_refuses_is_named_and_makes_the_run_inconclusive() {
+    let fixture = Fixture::compiled("bad-c", "refused.c");
+    let options = ["test", "--executions", "20", "./prog"];
+    let run = fixture.check(&options, 75);
+    assert!(run.summary().explored > 0, "{run:#?}");
+    assert_eq!(
+        run.notes("LLVM refused to instrument refused.c of ./prog")
+            .len(),
+        1
+    );
+    let ended = Tool::new(fixture.path(), options).run();
+    let words = "without what happens in refused.c, which could not be instrumented";
+    assert!(ended.stdout.contains(words), "{ended:#?}");
+    let allowed = [
+        "test",
+        "--allow-inconclusive",
+        "--executions",
+        "20",
+        "./prog",
+    ];
+    fixture.check(&allowed, 0);
+    // In a library of the program's too.
+    let compile = |words: &[&str]| {
+        let ended = Tool::new(fixture.path(), [&["cc", "-g", "-pthread"], words].concat()).run();
+        assert!(ended.status.success(), "{ended:#?}");
+    };
+    fixture.edit("refused.c", |text| text.replace("int main", "int refused"));
+    let main = "int refused(void);\nint main(void) { return refused(); }\n";
+    std::fs::write(fixture.path().join("uses.c"), main).expect("a file can be written");
+    compile(&["-fPIC", "-shared", "-o", "librefused.so", "refused.c"]);
+    let uses = [
+        "-o",
+        "prog",
+        "uses.c",
+        "-L.",
+        "-lrefused",
+        "-Wl,-rpath,$ORIGIN",
+    ];
+    compile(&uses);
+    let run = fixture.check(&options, 75);
+    assert_eq!(
+        run.notes("LLVM refused to instrument refused.c of ./prog")
+            .len(),
+        1
+    );
+}

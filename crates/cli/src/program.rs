@@ -12,7 +12,7 @@ use anyhow::Context;
 use raddle_campaign::{
     self as campaign, IgnoreRule, Options, Overrides, Stored, Target, TargetKind,
 };
-use raddle_instrument::{Program, ProgramError, examine, unseen_synchronisation};
+use raddle_instrument::{Program, ProgramError, examine, refused_sources, unseen_synchronisation};
 use raddle_report::Sources;
 
 use crate::arguments::ProgramOptions;
@@ -98,6 +98,8 @@ pub(crate) struct ProgramSession {
     pub console: Console,
     /// Set when the user wants to stop.
     pub stop: StopFlag,
+    /// Sources of the program that have no hooks because LLVM refused them.
+    pub uninstrumented: Vec<String>,
     root: PathBuf,
     results: PathBuf,
     run: RunOptions,
@@ -127,6 +129,7 @@ impl ProgramSession {
         Ok(Self {
             console,
             stop,
+            uninstrumented: Vec::new(),
             results: root.join(results),
             run: run.over(file.run),
             ignore: file.ignore,
@@ -186,6 +189,17 @@ impl ProgramSession {
             && let Some(sentence) = link_reports::about_unseen(path, &unseen_synchronisation)
         {
             self.console.note(sentence);
+        }
+        self.uninstrumented = match env.is_empty() {
+            true => refused_sources(&exe),
+            // Nothing of it is instrumented, which was said.
+            false => Vec::new(),
+        };
+        if !self.uninstrumented.is_empty() {
+            self.console.note(format!(
+                "LLVM refused to instrument {} of {path}: accesses in there are not seen",
+                self.uninstrumented.join(", ")
+            ));
         }
         Ok(Target {
             exe,

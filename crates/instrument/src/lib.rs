@@ -18,6 +18,7 @@ mod machine_code;
 pub mod passes;
 mod path;
 mod program;
+mod refusals;
 mod rustc_wrapper;
 mod unseen;
 mod work_lock;
@@ -30,6 +31,7 @@ pub use self::linker::{Error as LinkError, Failure, LinkReport, linker, waiting_
 pub use self::llvm::locate_llvm;
 pub use self::path::{function_path, normalize};
 pub use self::program::{Program, ProgramError, examine};
+pub use self::refusals::refused_sources;
 pub use self::rustc_wrapper::rustc_wrapper;
 pub use self::unseen::unseen_synchronisation;
 pub use self::work_lock::WorkLock;

@@ -46,7 +46,7 @@ fn noted(output: &Path) -> Vec<String> {
 }
 
 /// Name and path of the libraries that the loader would load; it does not start the program.
-fn libraries(exe: &Path) -> Vec<(String, String)> {
+pub(crate) fn libraries(exe: &Path) -> Vec<(String, String)> {
     let loader = Command::new(exe)
         .env("LD_TRACE_LOADED_OBJECTS", "1")
         .output();

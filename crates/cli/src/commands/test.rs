@@ -87,7 +87,7 @@ fn run_program(
         &[target],
         &options,
         &stored,
-        &[],
+        &session.uninstrumented,
     )
 }
 

@@ -23,6 +23,7 @@ use std::path::Path;
 
 use crate::llvm::{Attribute, Context, Error, Linkage, Machine, Module, Value};
 use crate::path::function_path;
+use crate::refusals;
 
 /// Identifies these passes' sources: it is part of the cache's key.
 pub const FINGERPRINT: &str = env!("RADDLE_PASSES");
@@ -159,10 +160,12 @@ fn clean<'c>(context: &'c Context, module: &Module<'c>, machine: &Machine) -> Re
     Ok(())
 }
 
-/// Turns a module into an object without hooks.
+/// Turns a module into an object without hooks, which says so itself: no linker tells us what it
+/// puts into a program of C.
 pub fn compile(bitcode: &[u8], name: &str) -> Result<Vec<u8>, Error> {
     let context = Context::new();
     let module = Module::parse(&context, bitcode, name)?;
+    module.append_assembly(&refusals::note(name));
     let machine = Machine::new(&module)?;
     prepare_functions(&context, &module);
     place_globals(&module);
@@ -318,6 +321,6 @@ fn dump_to(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 #[cfg(test)]
 mod types_tests;

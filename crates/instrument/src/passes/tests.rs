@@ -23,7 +23,7 @@ fn rustc(arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-pub(super) fn load_llvm() {
+pub(crate) fn load_llvm() {
     static LOADED: OnceLock<()> = OnceLock::new();
     LOADED.get_or_init(|| {
         let sysroot = String::from_utf8(rustc(&["--print", "sysroot"])).expect("a path");
@@ -32,7 +32,7 @@ pub(super) fn load_llvm() {
     });
 }
 
-pub(super) fn compile(source: &str, name: &str, flags: &[&str]) -> Vec<u8> {
+pub(crate) fn compile(source: &str, name: &str, flags: &[&str]) -> Vec<u8> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let file: PathBuf = directory.path().join("case.rs");
     let output = directory.path().join("case.bc");
