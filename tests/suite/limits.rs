@@ -2,6 +2,8 @@
 //! was not shown is not clean.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use raddle_e2e::{Ended, Fixture, Tool};
 
@@ -31,6 +33,9 @@ fn every_limit_that_is_too_low_is_named_with_what_to_do() {
         ("-s 64", "ulimit -s"),
         ("-s 128", "ulimit -s"),
         ("-s 512", "ulimit -s"),
+        ("-t 10", "ulimit -t"),
+        ("-t 500", "ulimit -t"),
+        ("-n 100 -v 1000000 -t 60", "ulimit"),
     ];
     for (limit, advice) in limits {
         let script = format!("ulimit {limit}; exec \"$@\"");
@@ -53,9 +58,56 @@ fn every_limit_that_is_too_low_is_named_with_what_to_do() {
             assert!(said.contains(advice), "{limit} {arguments:?} {ended:#?}");
         }
     }
+    // What is no lower than needed does not matter.
+    for limit in ["-n 320", "-v 2800000000", "-s 1024", "-t 700", "-f 2000000"] {
+        let script = format!("ulimit {limit}; exec \"$@\"");
+        let ended = behind(&script, &programs, &["test", "./prog"]);
+        assert_eq!(ended.status.code(), Some(100), "{limit} {ended:#?}");
+    }
     // What may be raised is raised.
     let ended = behind("ulimit -Sn 64; exec \"$@\"", &programs, &["test", "./prog"]);
     assert_eq!(ended.status.code(), Some(100), "{ended:#?}");
+}
+
+/// Processes and threads are counted for each user, and not for root.
+#[test]
+fn too_few_processes_are_named_with_what_to_do() {
+    const USER: &str = "--reuid=64321";
+    let can_be_another = Command::new("setpriv").args([USER, "true"]).status();
+    if !can_be_another.is_ok_and(|status| status.success()) {
+        raddle_e2e::skip("`setpriv --reuid` needs root");
+        return;
+    }
+    // What that user may read and run.
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let tool = directory.path().join("cargo-raddle");
+    fs::copy(raddle_e2e::executable(), &tool).expect("the tool can be copied");
+    for path in [directory.path(), &tool] {
+        let everyone = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(path, everyone).expect("the mode can be set");
+    }
+    let run = |limit: &str| {
+        let script = format!("ulimit -u {limit} && cd / && exec \"$0\" raddle doctor");
+        let output = Command::new("setpriv")
+            .args([USER, "bash", "-c", &script])
+            .arg(&tool)
+            .env("RADDLE_CACHE", directory.path().join("cache"))
+            .output()
+            .expect("it can be started");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        (output.status.code(), said)
+    };
+    for limit in ["1", "2", "5", "10", "30", "60"] {
+        let (code, said) = run(limit);
+        assert_eq!(code, Some(69), "{limit}: {said}");
+        let line = said
+            .lines()
+            .find(|line| line.contains("processes and threads"));
+        let line = line.unwrap_or_default();
+        assert!(line.contains("ulimit -u"), "{limit}: {said}");
+    }
+    let (_, said) = run("4000");
+    assert!(!said.contains("ulimit -u"), "{said}");
 }
 
 #[test]
@@ -72,7 +124,8 @@ fn output_that_does_not_arrive_is_told() {
     for arguments in runs {
         for script in [
             "exec \"$@\" > /dev/full",
-            "\"$@\" | true; exit ${PIPESTATUS[0]}",
+            "exec 5> >(true); wait $!; exec \"$@\" >&5",
+            "exec \"$@\" >&-",
         ] {
             let ended = behind(script, &fixture, arguments);
             assert_eq!(ended.status.code(), Some(69), "{arguments:?} {ended:#?}");
@@ -83,6 +136,10 @@ fn output_that_does_not_arrive_is_told() {
         let ended = behind("exec \"$@\" 2> /dev/null", &fixture, arguments);
         assert_eq!(ended.status.code(), Some(0), "{arguments:?} {ended:#?}");
     }
+    // A compiler says nothing there.
+    let compile = ["cc", "-pthread", "-o", "other", "ordered.c"];
+    let ended = behind("exec \"$@\" >&-", &fixture, &compile);
+    assert_eq!(ended.status.code(), Some(0), "{ended:#?}");
     // What was found is found, shown or not.
     let fixture = Fixture::compiled("bad-c", "asserts.c");
     let ended = behind("exec \"$@\" 2> /dev/full", &fixture, &["test", "./prog"]);
@@ -91,9 +148,7 @@ fn output_that_does_not_arrive_is_told() {
 
 #[test]
 fn a_full_disk_is_named_before_the_build() {
-    let can_mount = std::process::Command::new("unshare")
-        .args(["--mount", "true"])
-        .status();
+    let can_mount = Command::new("unshare").args(["--mount", "true"]).status();
     if !can_mount.is_ok_and(|status| status.success()) {
         raddle_e2e::skip("`unshare --mount` needs root");
         return;

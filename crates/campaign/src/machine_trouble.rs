@@ -2,6 +2,7 @@
 //! ends the campaign with what to do.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use raddle_trace::runner::RunnerError;
@@ -10,6 +11,8 @@ use crate::Error;
 
 /// Exit code of a worker whose runtime was refused something by the system.
 const EXIT: i32 = 69;
+/// Message about a worker that has used up its processor time.
+const OUT_OF_TIME: &str = "a process reached the limit of its processor time";
 /// What every message of the runtime begins with.
 const RUNTIME: &str = "raddle runtime: ";
 
@@ -18,6 +21,7 @@ const MEMORY: &str = "there is too little memory or address space: set `ulimit -
      vm.overcommit_memory to 0 or 1, or use fewer `--jobs`";
 const PROCESSES: &str = "too few processes and threads are allowed: raise `ulimit -u`, or the \
      container's limit, or use fewer `--jobs`";
+const PROCESSOR_TIME: &str = "set `ulimit -t unlimited`, or use fewer `--executions`";
 const DISK: &str =
     "a disk is full, or a file may not grow: make space, and set `ulimit -f unlimited`";
 const ANY: &str = "`doctor` checks what the machine allows";
@@ -38,6 +42,9 @@ pub(crate) fn of(error: &RunnerError) -> Option<Error> {
 
 /// What the runtime said before it gave up, if it did.
 pub(crate) fn last_words(status: ExitStatus, said: impl FnOnce() -> String) -> Option<RunnerError> {
+    if status.signal() == Some(libc::SIGXCPU) && is_processor_time_limited() {
+        return Some(RunnerError::Machine(OUT_OF_TIME.to_owned()));
+    }
     if status.code() != Some(EXIT) {
         return None;
     }
@@ -47,6 +54,17 @@ pub(crate) fn last_words(status: ExitStatus, said: impl FnOnce() -> String) -> O
         "the runtime {}",
         &line[RUNTIME.len()..]
     )))
+}
+
+/// Whether the tool's processor time is limited too: a program may also set a limit for itself.
+fn is_processor_time_limited() -> bool {
+    let mut limit = libc::rlimit {
+        rlim_cur: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    // SAFETY: the kernel writes to a live structure.
+    unsafe { libc::getrlimit(libc::RLIMIT_CPU, &raw mut limit) };
+    limit.rlim_cur != libc::RLIM_INFINITY
 }
 
 /// What to do about an error of the system that no program causes.
@@ -62,17 +80,20 @@ fn advice_for(error: &io::Error) -> Option<&'static str> {
 }
 
 fn advice_for_runtime(what: &str) -> &'static str {
-    match what.contains("thread") {
-        true => PROCESSES,
-        false if what.contains("map") => MEMORY,
-        false => ANY,
+    if what == OUT_OF_TIME {
+        PROCESSOR_TIME
+    } else if what.contains("thread") {
+        PROCESSES
+    } else if what.contains("map") {
+        MEMORY
+    } else {
+        ANY
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::process::ExitStatusExt;
 
     fn start(errno: i32) -> Option<Error> {
         of(&RunnerError::Start {

@@ -20,6 +20,10 @@ use crate::limits;
 
 /// Runs a command. Compilers have exit codes of their own.
 pub(crate) fn run(command: Command) -> Result<ExitCode, Failure> {
+    // Compilers seldom write there, and say themselves if they cannot.
+    if !matches!(command, Command::Cc(_) | Command::Cxx(_)) {
+        console::require_output()?;
+    }
     if !matches!(command, Command::Doctor(_)) {
         limits::require()?;
     }

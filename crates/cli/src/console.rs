@@ -1,5 +1,6 @@
 //! Chooses how events are shown, and turns the campaign's events into those of reports.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Stderr, Stdout, Write};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -10,6 +11,7 @@ use raddle_report::{Event, Json, Note, Reporter, Settings, Sources, Terminal, vi
 use crate::exit::{Exit, Failure};
 use crate::interrupt::StopFlag;
 use crate::settings::{Color, MessageFormat, OutputOptions};
+use crate::streams;
 
 /// Why the user's streams took no more.
 static TROUBLE: OnceLock<io::Error> = OnceLock::new();
@@ -143,13 +145,21 @@ pub(crate) fn finish(exit: Exit) -> Result<Exit, Failure> {
 }
 
 /// The output cannot be written.
-pub(crate) fn cannot_write(error: &io::Error) -> Failure {
+pub(crate) fn cannot_write(error: impl Display) -> Failure {
     Failure::new(
         Exit::Unsupported,
         format!(
             "the output cannot be written: {error}; what was not shown is not known to be clean"
         ),
     )
+}
+
+/// Fails if standard output was closed when the tool was started.
+pub(crate) fn require_output() -> Result<(), Failure> {
+    match streams::output_is_closed() {
+        true => Err(cannot_write("standard output is closed")),
+        false => Ok(()),
+    }
 }
 
 /// Says something on the way, where there is no console yet or somebody else has it.

@@ -34,8 +34,10 @@ mod scratch;
 mod session;
 mod settings;
 mod stored_flags;
+mod streams;
 mod targets;
 mod test_arguments;
+mod threads;
 mod toolchain;
 mod withdrawn;
 
@@ -65,6 +67,7 @@ pub fn main() -> ExitCode {
         console::print_error(&failure);
         return failure.exit.into();
     }
+    limits::watch_processor_time();
     run(arguments)
 }
 
@@ -85,11 +88,11 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             let is_usage = error.use_stderr();
-            return match print_usage(&error) {
+            let printed = print_usage(&error).map_err(|error| console::cannot_write(&error));
+            return match printed.and_then(|()| console::require_output()) {
                 _ if is_usage => Exit::Usage,
                 Ok(()) => Exit::Clean,
-                Err(error) => {
-                    let failure = console::cannot_write(&error);
+                Err(failure) => {
                     console::print_error(&failure);
                     failure.exit
                 }

@@ -13,6 +13,8 @@ use raddle_report::{Check, CheckResult};
 
 use crate::cache;
 use crate::exit::{Exit, Failure};
+use crate::settings::cores;
+use crate::threads::{self, Refusal};
 
 /// File descriptors of the tool: workers have theirs of the shared memory at 250.
 const DESCRIPTORS: u64 = 320;
@@ -22,6 +24,14 @@ const STACK: u64 = 1 << 20;
 const FILE: u64 = CONTROL_SIZE as u64 + (256 << 20);
 /// Bytes that have to be free where something is written.
 const DISK: i64 = 8 << 20;
+/// Seconds of processor time that one compiler or one worker may need.
+const PROCESSOR_TIME: u64 = 600;
+/// Seconds before the hard limit of processor time at which the kernel sends a signal that
+/// says what it means.
+const NOTICE: u64 = 5;
+/// Processes and threads that a run needs however few processors there are, and for each of them.
+const THREADS: usize = 64;
+const THREADS_PER_CORE: usize = 8;
 
 /// All checks of limits.
 pub(crate) fn checks() -> Vec<Check> {
@@ -30,6 +40,8 @@ pub(crate) fn checks() -> Vec<Check> {
         stack(),
         file_size(),
         address_space(),
+        processes(),
+        processor_time(),
         shared_memory(),
         disk(),
     ]
@@ -142,6 +154,67 @@ fn address_space() -> Check {
                 ADDRESS_SPACE >> 30
             ),
         ),
+    }
+}
+
+fn processes() -> Check {
+    const NAME: &str = "processes and threads";
+    let wanted = THREADS + THREADS_PER_CORE * cores();
+    match threads::probe(wanted) {
+        Ok(()) => good(NAME, format!("at least {wanted} more")),
+        Err(Refusal { started, error }) => bad(
+            NAME,
+            format!(
+                "only {started} more of {wanted} can be started: {error}; raise `ulimit -u`, or the \
+                 container's limit (pids.max)"
+            ),
+        ),
+    }
+}
+
+fn processor_time() -> Check {
+    const NAME: &str = "processor time";
+    match limit(libc::RLIMIT_CPU) {
+        (soft, _) if soft >= PROCESSOR_TIME - NOTICE => good(NAME, "no low limit"),
+        (soft, _) => bad(
+            NAME,
+            format!(
+                "a process may use {soft} s only, which is too little for compilers and long runs: \
+                 set `ulimit -t unlimited`"
+            ),
+        ),
+    }
+}
+
+/// Has the tool, and what it starts, get a signal some seconds before they would be killed for
+/// their processor time: the tool says then what it was, and it knows how a worker has ended.
+pub(crate) fn watch_processor_time() {
+    let (soft, hard) = limit(libc::RLIMIT_CPU);
+    if hard == libc::RLIM_INFINITY && soft == libc::RLIM_INFINITY {
+        return;
+    }
+    let earlier = libc::rlimit {
+        rlim_cur: soft.min(hard.saturating_sub(NOTICE)),
+        rlim_max: hard,
+    };
+    let end: extern "C" fn(libc::c_int) = end_for_processor_time;
+    // SAFETY: no other thread runs yet; the handler only makes system calls.
+    unsafe {
+        if earlier.rlim_cur >= PROCESSOR_TIME - NOTICE {
+            libc::setrlimit(libc::RLIMIT_CPU, &raw const earlier);
+        }
+        libc::signal(libc::SIGXCPU, end as libc::sighandler_t);
+    }
+}
+
+/// Ends the tool from a signal handler.
+extern "C" fn end_for_processor_time(_: libc::c_int) {
+    const WORDS: &str = "error: the limit of processor time is reached: set `ulimit -t unlimited`; \
+        what was confirmed is stored\n";
+    // SAFETY: writes bytes that are there, and ends the process.
+    unsafe {
+        libc::write(2, WORDS.as_ptr().cast(), WORDS.len());
+        libc::_exit(Exit::Unsupported as i32)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
 
@@ -34,10 +34,9 @@ impl Toolchain {
     /// Asks the compiler; fails if it is too old or for another machine.
     pub(crate) fn find(rustc: &OsStr) -> Result<Self, Failure> {
         // Each answer takes a compiler's start; asked at the same time they take one.
-        let (verbose, sysroot) = std::thread::scope(|scope| {
-            let sysroot = scope.spawn(|| ask(rustc, &["--print", "sysroot"]));
-            (ask(rustc, &["-vV"]), sysroot.join())
-        });
+        let sysroot = Question::ask(rustc, &["--print", "sysroot"])?;
+        let verbose = Question::ask(rustc, &["-vV"]).and_then(Question::answer);
+        let sysroot = sysroot.answer();
         let verbose = verbose?;
         let field = |name: &str| field(&verbose, name);
         let release = field("release: ").unwrap_or("unknown").to_owned();
@@ -49,12 +48,11 @@ impl Toolchain {
                 format!("raddle works with {TARGET} toolchains only, and this one is for {host}"),
             ));
         }
-        let sysroot = sysroot.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         Ok(Self {
             rustc: rustc.to_owned(),
             release,
             commit: field("commit-hash: ").unwrap_or("unknown").to_owned(),
-            sysroot: PathBuf::from(sysroot.trim_end()),
+            sysroot: PathBuf::from(sysroot?.trim_end()),
             llvm: field("LLVM version: ").unwrap_or("unknown").to_owned(),
         })
     }
@@ -83,21 +81,42 @@ impl Toolchain {
     }
 }
 
-fn ask(rustc: &OsStr, arguments: &[&str]) -> Result<String, Failure> {
-    let name = Path::new(rustc).display();
-    let output = Command::new(rustc)
-        .args(arguments)
-        .output()
-        .with_context(|| format!("cannot run `{name}`; install Rust 1.{OLDEST} or newer"))
-        .or_exit(Exit::Unsupported)?;
-    if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure::new(
-            Exit::Unsupported,
-            format!("`{name} {}` failed: {}", arguments.join(" "), stderr.trim()),
-        ));
+/// A compiler that was asked something.
+struct Question {
+    command: String,
+    child: Child,
+}
+
+impl Question {
+    fn ask(rustc: &OsStr, arguments: &[&str]) -> Result<Self, Failure> {
+        let name = Path::new(rustc).display();
+        let child = Command::new(rustc)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot run `{name}`; install Rust 1.{OLDEST} or newer"))
+            .or_exit(Exit::Unsupported)?;
+        let command = format!("{name} {}", arguments.join(" "));
+        Ok(Self { command, child })
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+
+    fn answer(self) -> Result<String, Failure> {
+        let Self { command, child } = self;
+        let output = child
+            .wait_with_output()
+            .with_context(|| format!("cannot wait for `{command}`"))
+            .or_exit(Exit::Unsupported)?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            return Err(Failure::new(
+                Exit::Unsupported,
+                format!("`{command}` failed: {}", stderr.trim()),
+            ));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
 }
 
 fn field<'a>(verbose: &'a str, name: &str) -> Option<&'a str> {
