@@ -1,9 +1,10 @@
-//! Builds that want the same module do not wait for ever for one that is stopped, and say what
-//! they wait for.
+//! Builds that want the same module, or a lock of cargo's, do not wait for ever for a process that is
+//! stopped, and say what they wait for.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use raddle_e2e::{Fixture, Tool};
@@ -81,4 +82,44 @@ fn a_stopped_build_is_named_and_not_waited_for() {
         other.status.success() && other.stderr.is_empty(),
         "{other:#?}"
     );
+}
+
+#[test]
+fn a_stopped_process_that_holds_a_lock_of_cargos_is_named_and_given_up() {
+    let fixture = Fixture::example("lost-update");
+    fixture.check(&["test", "--no-run"], 0);
+    let lock = find_lock(&fixture.path().join("target/raddle")).expect("cargo has a lock");
+    // The process that takes the lock, and one that a child of its has taken it for.
+    let mut took = Command::new("flock");
+    took.arg(&lock).args(["-c", "echo; kill -STOP $PPID"]);
+    let mut got = Command::new("bash");
+    got.args(["-c", "exec 9<>\"$0\"; flock 9; echo; kill -STOP $$"])
+        .arg(&lock);
+    for (mut holder, name) in [(took, "flock"), (got, "bash")] {
+        let mut holder = holder.stdout(Stdio::piped()).spawn().expect(name);
+        let stdout = holder.stdout.take().expect("it is piped");
+        let read = BufReader::new(stdout).read_line(&mut String::new());
+        read.expect("it says that it has the lock");
+        let ended = Tool::new(fixture.path(), ["test"]).run();
+        let _ = holder.kill();
+        let _ = holder.wait();
+        assert_eq!(ended.status.code(), Some(69), "{ended:#?}");
+        let id = holder.id();
+        let named = format!("cargo waits for a lock of process {id} ({name})");
+        assert!(ended.stderr.contains(&named), "{ended:#?}");
+        let advice = format!("kill -CONT {id}");
+        assert!(ended.stderr.contains(&advice), "{ended:#?}");
+    }
+    fixture.check(&["test"], 100);
+}
+
+/// The file that cargo locks while it builds.
+fn find_lock(directory: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .find_map(|path| match path.is_dir() {
+            true => find_lock(&path),
+            false => path.ends_with("debug/.cargo-lock").then_some(path),
+        })
 }

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use crate::cache::Cache;
 use crate::cargo_config::CargoConfig;
 use crate::cargo_flags::CargoFlags;
+use crate::cargo_locks;
 use crate::console::say_note;
 use crate::embedded;
 use crate::exit::{Exit, Failure, OrExit};
@@ -271,13 +272,17 @@ impl CargoBuild<'_> {
             .context("cannot run cargo")
             .or_exit(Exit::Unsupported)?;
         let stdout = child.stdout.take().expect("stdout was asked for");
-        let artifacts = self
-            .saying_what_links_wait_for(|| self.stop.ending(child.id(), || read_artifacts(stdout)));
+        let id = child.id();
+        let (artifacts, status) = cargo_locks::watch(id, || {
+            self.saying_what_links_wait_for(|| {
+                self.stop
+                    .ending(id, || (read_artifacts(stdout), child.wait()))
+            })
+        })?;
         let artifacts = artifacts
             .context("cannot read from cargo")
             .or_exit(Exit::Unsupported)?;
-        let status = child
-            .wait()
+        let status = status
             .context("cannot wait for cargo")
             .or_exit(Exit::Unsupported)?;
         self.stop.check()?;
@@ -324,12 +329,19 @@ impl CargoBuild<'_> {
         fs::create_dir_all(&directory)
             .with_context(|| format!("cannot make the directory {}", directory.display()))
             .or_exit(Exit::Unsupported)?;
-        let output = command
+        let child = command
             .env(RUNNER_VARIABLE, self.cache.program(personality::RUNNER))
             .env(runner_record::VARIABLE, &directory)
             .stdin(Stdio::null())
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .context("cannot run cargo")
+            .or_exit(Exit::Unsupported)?;
+        let id = child.id();
+        let output = cargo_locks::watch(id, || self.stop.ending(id, || child.wait_with_output()))?;
+        let output = output
+            .context("cannot wait for cargo")
             .or_exit(Exit::Unsupported)?;
         let records = RunnerRecord::read_all(&directory);
         // Left-over records cost a few bytes at most.

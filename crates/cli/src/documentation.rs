@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context;
 
+use crate::cargo_locks;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::interrupt::StopFlag;
 use crate::metadata::cargo;
@@ -59,8 +60,8 @@ impl Documentation<'_> {
             .spawn()
             .context("cannot run cargo")
             .or_exit(Exit::Unsupported)?;
-        let status = self.stop.ending(child.id(), || child.wait());
-        let status = status
+        let id = child.id();
+        let status = cargo_locks::watch(id, || self.stop.ending(id, || child.wait()))?
             .context("cannot wait for cargo")
             .or_exit(Exit::Unsupported)?;
         self.stop.check()?;

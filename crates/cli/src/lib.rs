@@ -11,6 +11,7 @@ mod cache;
 mod cargo_build;
 mod cargo_config;
 mod cargo_flags;
+mod cargo_locks;
 mod commands;
 mod config;
 mod console;

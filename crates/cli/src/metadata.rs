@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use raddle_report::Sources;
 use serde::Deserialize;
 
 use crate::cargo_flags::CargoFlags;
+use crate::cargo_locks;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::toolchain::TARGET;
 
@@ -128,7 +129,7 @@ impl Metadata {
 
     /// Asks cargo. Its own message is shown if it does not like the workspace.
     pub(crate) fn load(flags: &CargoFlags) -> Result<Self, Failure> {
-        let output = Command::new(cargo())
+        let child = Command::new(cargo())
             .args([
                 "metadata",
                 "--format-version",
@@ -138,8 +139,14 @@ impl Metadata {
             ])
             .args(flags.common())
             .args(flags.features())
-            .output()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .context("cannot run cargo; install Rust with rustup")
+            .or_exit(Exit::Unsupported)?;
+        let output = cargo_locks::watch(child.id(), || child.wait_with_output())?
+            .context("cannot wait for cargo")
             .or_exit(Exit::Unsupported)?;
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr);

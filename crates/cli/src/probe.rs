@@ -9,6 +9,7 @@ use anyhow::Context;
 use raddle_generate::harness::Complaint;
 use serde::Deserialize;
 
+use crate::cargo_locks;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::interrupt::StopFlag;
 use crate::metadata::cargo;
@@ -94,16 +95,17 @@ pub(crate) fn check(
     let stdout = child.stdout.take().expect("stdout was asked for");
     let stderr = child.stderr.take().expect("stderr was asked for");
     let said = std::thread::spawn(move || std::io::read_to_string(stderr).unwrap_or_default());
-    let lines = stop.ending(child.id(), || {
-        BufReader::new(stdout)
-            .lines()
-            .collect::<Result<Vec<_>, _>>()
-    });
+    let id = child.id();
+    let (lines, status) = cargo_locks::watch(id, || {
+        stop.ending(id, || {
+            let lines = BufReader::new(stdout).lines();
+            (lines.collect::<Result<Vec<_>, _>>(), child.wait())
+        })
+    })?;
     let lines = lines
         .context("cannot read from cargo")
         .or_exit(Exit::Unsupported)?;
-    let status = child
-        .wait()
+    let status = status
         .context("cannot wait for cargo")
         .or_exit(Exit::Unsupported)?;
     stop.check()?;

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::cargo_config::cargo_home;
+use crate::cargo_locks;
 use crate::metadata::cargo;
 
 /// How lock files name the registry, wherever its packages are really taken from.
@@ -38,7 +39,8 @@ pub(crate) fn lock(project: &str, name: &str, version: &str) -> Option<String> {
     ))
 }
 
-/// Whether cargo finds versions for all that a project depends on.
+/// Whether cargo finds versions for all that a project depends on. Why it does not is said by the
+/// build that follows.
 pub(crate) fn resolves(manifest: &Path, is_offline: bool) -> bool {
     let mut command = Command::new(cargo());
     command.args(["generate-lockfile", "--quiet", "--manifest-path"]);
@@ -46,7 +48,11 @@ pub(crate) fn resolves(manifest: &Path, is_offline: bool) -> bool {
         .arg(manifest)
         .args(is_offline.then_some("--offline"));
     command.stdin(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    let Ok(mut child) = command.spawn() else {
+        return false;
+    };
+    let status = cargo_locks::watch(child.id(), || child.wait());
+    status.is_ok_and(|status| status.is_ok_and(|status| status.success()))
 }
 
 /// Where an index has a package.
