@@ -2,6 +2,7 @@
 //! ends the tool at once. What does not stop in time is ended too: everything that was
 //! confirmed is stored by then, and workers end with the tool.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -50,16 +51,19 @@ impl StopFlag {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Does `work` while the child process `id` runs; a wish to stop ends the child. Ctrl-C in
-    /// a terminal reaches it anyway, but SIGTERM comes to us alone.
+    /// Does `work` while the child process `id` runs; a wish to stop ends the child, and what it has
+    /// started. Ctrl-C in a terminal reaches them anyway, but SIGTERM comes to us alone.
     pub(crate) fn ending<T>(&self, id: u32, work: impl FnOnce() -> T) -> T {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
                     if self.0.load(Ordering::Relaxed) {
-                        // SAFETY: sends a signal to a child that nobody has waited for yet.
-                        unsafe { libc::kill(id.cast_signed(), libc::SIGTERM) };
+                        for process in with_descendants(id) {
+                            // SAFETY: sends a signal to a child that nobody has waited for yet, or
+                            // to one of its descendants that ran a moment ago.
+                            unsafe { libc::kill(process.cast_signed(), libc::SIGTERM) };
+                        }
                         let asked = Instant::now();
                         while !done.load(Ordering::Relaxed) {
                             if asked.elapsed() > CHILD_LIMIT {
@@ -92,6 +96,24 @@ impl StopFlag {
         }
         Ok(())
     }
+}
+
+/// A process and all that descend from it, as the kernel lists them now: cargo leaves its compilers
+/// and build scripts running when it is ended.
+fn with_descendants(id: u32) -> Vec<u32> {
+    let mut all = vec![id];
+    let mut next = 0;
+    while let Some(process) = all.get(next).copied() {
+        next += 1;
+        let threads = fs::read_dir(format!("/proc/{process}/task"));
+        for thread in threads.into_iter().flatten().flatten() {
+            let children = fs::read_to_string(thread.path().join("children"));
+            let children = children.unwrap_or_default();
+            let children = children.split_whitespace().flat_map(str::parse::<u32>);
+            all.extend(children);
+        }
+    }
+    all
 }
 
 /// Has [`end_at_once`] called when stopping takes too long.
