@@ -50,6 +50,17 @@ pub enum Line {
         finding: String,
         /// Where the schedule is under which it fails.
         schedule: String,
+        /// Seconds of the search until it was found.
+        seconds: f64,
+    },
+    /// Whether random tests do the same when they are written down.
+    Comparison {
+        /// Tests that do.
+        same: u64,
+        /// Events in which their histories agree.
+        events: u64,
+        /// Tests that do not.
+        different: Vec<serde_json::Value>,
     },
     /// Which pairs of methods ran at the same time.
     Coverage {

@@ -13,6 +13,7 @@ fn generated(run: &Run) -> Vec<(&str, &str)> {
 #[test]
 fn what_is_wrong_with_a_type_is_found_from_its_name() {
     let fixture = Fixture::special("types");
+    let mut ids = Vec::new();
     for (name, kind, calls) in [
         ("Basket", "panic", ["basket.take()", "basket.take()"]),
         ("Named", "panic", ["named.take()", "named.take()"]),
@@ -42,7 +43,24 @@ fn what_is_wrong_with_a_type_is_found_from_its_name() {
         for file in places(&run) {
             assert!(fixture.path().join(file).is_file(), "{name}: {file}");
         }
+        ids.push(findings[0].id.clone());
     }
+    // Each is replayed, though later runs wrote other tests.
+    for id in &ids {
+        let run = fixture.check(&["replay", id], 100);
+        assert_eq!(run.replayed().reproduced, 1, "{run:#?}");
+    }
+    let elsewhere = tempfile::tempdir().expect("a directory can be made");
+    let manifest = fixture.path().join("Cargo.toml").display().to_string();
+    let words = [
+        "replay",
+        "--message-format",
+        "json",
+        "--manifest-path",
+        &manifest,
+        &ids[0],
+    ];
+    Run::of(Tool::new(elsewhere.path(), words).run(), 100);
 }
 
 #[test]
@@ -355,6 +373,11 @@ fn what_cannot_be_generated_is_said() {
         ("types::hidden::Hidden", 2, "no public type"),
         ("nobody::Type", 2, "there is no library `nobody`"),
         ("Basket", 2, "say where"),
+        (
+            "std::sync::Mutex",
+            2,
+            "is a type of the standard library, for which no tests are generated",
+        ),
         ("types::Unmade", 4, "nothing public makes"),
         ("types::Alone", 4, "no methods that threads can share"),
         ("types::Unshared", 4, "cannot be shared between threads"),
@@ -654,6 +677,47 @@ fn a_written_test_does_what_was_done_when_the_failure_was_seen() {
         let is_lost =
             |line: &Line| matches!(line, Line::Note { text } if text.contains("does not show it"));
         assert!(!run.lines.iter().any(is_lost), "{name}: {:?}", run.lines);
+    }
+}
+
+#[test]
+fn what_a_written_test_does_not_show_ends_no_search() {
+    let fixture = Fixture::special("types");
+    let arguments = ["generate", "types::edges::Shy", "--time", "30s"];
+    let run = fixture.check(&arguments, 100);
+    let is_lost =
+        |line: &Line| matches!(line, Line::Note { text } if text.contains("does not show it"));
+    let lost = run.lines.iter().position(is_lost);
+    let is_found =
+        |line: &Line| matches!(line, Line::Generated { kind, .. } if kind == "linearizability");
+    let found = run.lines.iter().position(is_found);
+    assert!(lost.is_some() && lost < found, "{:?}", run.lines);
+    // It costs seconds.
+    let seconds = run.lines.iter().find_map(|line| match line {
+        Line::Generated { seconds, .. } => Some(*seconds),
+        _ => None,
+    });
+    assert!(seconds.is_some_and(|seconds| seconds < 40.0), "{seconds:?}");
+}
+
+#[test]
+fn a_test_does_the_same_when_it_is_written_down() {
+    let fixture = Fixture::special("types");
+    for name in ["looks::Walked", "looks::Held", "Giver"] {
+        let subject = format!("types::{name}");
+        let options = ["--time", "1s", "--compare", "10", "--seed", "1"];
+        let run = fixture.check(&[&["generate", &subject], &options[..]].concat(), 0);
+        let compared = run.lines.iter().find_map(|line| match line {
+            Line::Comparison {
+                same,
+                events,
+                different,
+            } => Some((*same, *events, different.len())),
+            _ => None,
+        });
+        let (same, events, different) = compared.expect("what was compared is told");
+        assert_eq!((same, different), (10, 0), "{name}");
+        assert!(events > 100, "{name}: {events}");
     }
 }
 

@@ -48,6 +48,17 @@ fn tests_and_programs_of_the_new_build_directory_are_found_and_replayed() {
 }
 
 #[test]
+fn types_are_tested_and_replayed_in_the_new_build_directory() {
+    let fixture = Fixture::special("types");
+    let arguments = ["generate", "types::Basket", "--time", "20s"];
+    let run = with_new_layout(&fixture, &arguments, 100);
+    let is_new = |path: &Path| path.to_string_lossy().contains("/build/types/");
+    let new = find(&fixture.path().join("target/raddle"), &is_new);
+    assert!(new.is_some(), "cargo has no new layout any more");
+    with_new_layout(&fixture, &["replay", &run.findings()[0].id], 100);
+}
+
+#[test]
 fn a_crate_that_llvm_refuses_is_named_and_makes_the_run_inconclusive() {
     let fixture = Fixture::example("correct");
     let symbol = format!("unique_{}", std::process::id());

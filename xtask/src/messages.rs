@@ -68,6 +68,8 @@ pub enum Message {
     },
     /// A search that was only measured.
     Trial(Box<TrialMessage>),
+    /// Whether random tests do the same when they are written down.
+    Comparison(ComparisonMessage),
     /// What came of one test.
     Test(TestMessage),
     /// The end.
@@ -82,6 +84,30 @@ pub enum Message {
 pub struct UncheckedMessage {
     /// How many.
     pub results: u64,
+}
+
+/// Whether random tests do the same when they are written down.
+#[derive(Debug, Deserialize)]
+pub struct ComparisonMessage {
+    /// Tests that do.
+    pub same: u64,
+    /// Events in which their histories agree.
+    pub events: u64,
+    /// Tests that were drawn, and not compared because a call panicked or never returned.
+    pub skipped: u64,
+    /// Tests of which not everything was recorded.
+    pub incomplete: u64,
+    /// Tests that do not.
+    pub different: Vec<DifferenceMessage>,
+}
+
+/// A test that does something else when it is written down.
+#[derive(Debug, Deserialize)]
+pub struct DifferenceMessage {
+    /// The first difference, in words.
+    pub text: String,
+    /// The test as it is written down.
+    pub source: String,
 }
 
 /// A search that was only measured.

@@ -168,6 +168,9 @@ pub(crate) struct GenerateCommand {
     /// Search so many times, each with a seed of its own, and only say when each found something
     #[arg(long, value_name = "N", hide = true)]
     pub trials: Option<u64>,
+    /// Only compare what so many random tests do with what they do when they are written down
+    #[arg(long, value_name = "N", hide = true)]
+    pub compare: Option<u16>,
     #[command(flatten)]
     pub run: RunOptions,
     #[command(flatten)]

@@ -161,6 +161,14 @@ impl CargoFlags {
         .concat()
     }
 
+    /// Flags that say where the workspace is, and where it is built.
+    pub(crate) fn place(&self) -> Vec<OsString> {
+        let mut list = FlagList::default();
+        list.value("--manifest-path", self.manifest_path.as_ref());
+        list.value("--target-dir", self.target_dir.as_ref());
+        list.0
+    }
+
     /// These flags with the place that the user names, if any: stored ones are those of a place.
     pub(crate) fn in_place_of(self, given: &Self) -> Self {
         Self {

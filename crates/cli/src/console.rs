@@ -1,5 +1,6 @@
 //! Chooses how events are shown, and turns the campaign's events into those of reports.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Stderr, Stdout, Write};
 use std::path::Path;
@@ -11,6 +12,7 @@ use raddle_report::{Event, Json, Note, Reporter, Settings, Sources, Terminal, vi
 use crate::exit::{Exit, Failure};
 use crate::interrupt::StopFlag;
 use crate::settings::{Color, MessageFormat, OutputOptions};
+use crate::shell::shell_words;
 use crate::streams;
 
 /// Why the user's streams took no more.
@@ -23,14 +25,9 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// A console as the options want it.
-    pub(crate) fn new(options: OutputOptions, sources: Sources, stop: StopFlag) -> Self {
-        let replay = format!("{} replay", own_name());
-        Self::with_replay(options, sources, stop, replay)
-    }
-
-    /// The same, with the command that replays a finding when its id is added.
-    pub(crate) fn with_replay(
+    /// A console as the options want it, with the command that replays a finding when its id is
+    /// added.
+    pub(crate) fn new(
         options: OutputOptions,
         sources: Sources,
         stop: StopFlag,
@@ -111,6 +108,18 @@ fn terminal(
         replay_command,
     };
     Terminal::new(io::stdout(), io::stderr(), settings, sources)
+}
+
+/// The command that replays a finding when its id is added, with these flags.
+pub(crate) fn replay_command(flags: &[OsString]) -> String {
+    let replay = format!("{} replay", own_name());
+    match flags {
+        [] => replay,
+        flags => {
+            let flags = flags.iter().map(|flag| flag.to_string_lossy());
+            format!("{replay} {}", shell_words(flags))
+        }
+    }
 }
 
 /// How the user calls us.

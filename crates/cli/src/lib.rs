@@ -34,6 +34,7 @@ mod runner_record;
 mod scratch;
 mod session;
 mod settings;
+mod shell;
 mod stored_flags;
 mod streams;
 mod targets;

@@ -19,7 +19,7 @@ use crate::arguments::ProgramOptions;
 use crate::cache::Cache;
 use crate::cargo_flags::CargoFlags;
 use crate::config::Config;
-use crate::console::{Console, own_name};
+use crate::console::{Console, replay_command};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::interrupt::StopFlag;
 use crate::link_reports;
@@ -119,12 +119,11 @@ impl ProgramSession {
         let toolchain = find_toolchain(&cargo_config(&CargoFlags::default())?)?;
         let root = root()?;
         let file = Config::load(&root)?;
-        let replay = match &program.results {
-            Some(results) => format!("{} replay --results {}", own_name(), results.display()),
-            None => format!("{} replay", own_name()),
-        };
+        let flags = program.results.iter();
+        let flags = flags.flat_map(|results| ["--results".into(), results.into()]);
+        let replay = replay_command(&flags.collect::<Vec<_>>());
         let sources = Sources::new(&root);
-        let console = Console::with_replay(output.over(file.output), sources, stop.clone(), replay);
+        let console = Console::new(output.over(file.output), sources, stop.clone(), replay);
         let results = program.results.unwrap_or_else(|| RESULTS.into());
         Ok(Self {
             console,

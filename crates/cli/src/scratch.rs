@@ -16,6 +16,9 @@ pub(crate) const NAME: &str = "raddle-harness";
 /// Name of the target with tests that fail.
 pub(crate) const TESTS: &str = "generated";
 
+/// Directory with the tests of each finding, under its id: the next run writes other tests.
+const KEPT: &str = "kept";
+
 /// Does nothing, until there is something to do.
 const EMPTY: &str = "fn main() {}\n";
 
@@ -86,8 +89,14 @@ impl Dependency {
 /// The project.
 pub(crate) struct Scratch {
     directory: Occupied,
-    results: Option<PathBuf>,
+    user: Option<User>,
     harness: Option<PathBuf>,
+}
+
+/// What the project takes from the user's.
+struct User {
+    root: PathBuf,
+    results: PathBuf,
 }
 
 impl Scratch {
@@ -108,7 +117,7 @@ impl Scratch {
             .or_exit(Exit::Unsupported)?;
         let scratch = Self {
             directory,
-            results: None,
+            user: None,
             harness,
         };
         let library = library.unwrap_or_default();
@@ -137,9 +146,12 @@ impl Scratch {
     }
 
     /// With findings kept where the user's are, so that other commands find them.
-    pub(crate) fn for_user(self, results: PathBuf) -> Self {
+    pub(crate) fn for_user(self, metadata: &Metadata) -> Self {
         Self {
-            results: Some(results),
+            user: Some(User {
+                root: metadata.workspace_root.clone(),
+                results: metadata.results(),
+            }),
             ..self
         }
     }
@@ -150,8 +162,13 @@ impl Scratch {
     }
 
     /// Where findings are kept, if not in the project itself.
-    pub(crate) fn results(&self) -> Option<PathBuf> {
-        self.results.clone()
+    pub(crate) fn results(&self) -> Option<&Path> {
+        self.user.as_ref().map(|user| user.results.as_path())
+    }
+
+    /// The user's workspace, if it is beside one.
+    pub(crate) fn user_root(&self) -> Option<&Path> {
+        self.user.as_ref().map(|user| user.root.as_path())
     }
 
     /// Its Cargo.toml.
@@ -176,22 +193,51 @@ impl Scratch {
         Ok(self.directory.path.join(name))
     }
 
-    fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let path = self.directory.path.join(name);
-        if fs::read_to_string(&path).is_ok_and(|present| present == text) {
-            return Ok(());
-        }
-        let parent = path.parent().unwrap_or(&self.directory.path);
-        fs::create_dir_all(parent)
-            .and_then(|()| fs::write(&path, text))
-            .with_context(|| format!("cannot write {}", path.display()))
-            .or_exit(Exit::Unsupported)
+    /// Keeps the tests that show a finding, for its replay.
+    pub(crate) fn keep_tests(&self, finding: &str, source: &str) -> Result<(), Failure> {
+        self.write(&format!("{KEPT}/{finding}.rs"), source)
     }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+        self.directory.write(name, text)
+    }
+}
+
+/// The tests that were kept for a finding in the project with this Cargo.toml.
+pub(crate) fn kept_tests(manifest: &Path, finding: &str) -> Option<PathBuf> {
+    let is_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let file = format!("{KEPT}/{finding}.rs");
+    let path = manifest.parent()?.join(file);
+    (finding.bytes().all(is_id) && path.is_file()).then_some(path)
+}
+
+/// Writes the tests of a finding again, if they were kept in the project with this Cargo.toml. Keep
+/// what is returned while they are used.
+pub(crate) fn restore_tests(manifest: &Path, finding: &str) -> Result<Option<Occupied>, Failure> {
+    let kept = kept_tests(manifest, finding);
+    let (Some(kept), Some(directory)) = (kept, manifest.parent()) else {
+        return Ok(None);
+    };
+    let source = fs::read_to_string(&kept)
+        .with_context(|| format!("cannot read {}", kept.display()))
+        .or_exit(Exit::Unsupported)?;
+    let occupied = Occupied::at(directory)
+        .with_context(|| format!("cannot write to {}", directory.display()))
+        .or_exit(Exit::Unsupported)?;
+    let Some(occupied) = occupied else {
+        let sentence = format!(
+            "`generate` is at work in {}: replay {finding} when it is done",
+            directory.display()
+        );
+        return Err(Failure::new(Exit::Unsupported, sentence));
+    };
+    occupied.write(&format!("tests/{TESTS}.rs"), &source)?;
+    Ok(Some(occupied))
 }
 
 /// A directory that no other run works in as long as this lives: each writes a program of its own, and starts it
 /// again and again.
-struct Occupied {
+pub(crate) struct Occupied {
     path: PathBuf,
     _lock: File,
 }
@@ -202,17 +248,40 @@ impl Occupied {
         let mut path = directory.to_owned();
         for number in 2_u32.. {
             fs::create_dir_all(&path)?;
-            let lock = File::create(path.join(".lock"))?;
-            match lock.try_lock() {
-                Err(TryLockError::WouldBlock) => {}
-                // There are file systems without locks.
-                Ok(()) | Err(TryLockError::Error(_)) => return Ok(Self { path, _lock: lock }),
+            if let Some(occupied) = Self::at(&path)? {
+                return Ok(occupied);
             }
             path = directory.to_owned();
             // No version ends like this.
             path.as_mut_os_string().push(format!(".{number}"));
         }
         Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    /// This directory, unless another run works in it.
+    fn at(directory: &Path) -> io::Result<Option<Self>> {
+        let lock = File::create(directory.join(".lock"))?;
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => Ok(None),
+            // There are file systems without locks.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(Self {
+                path: directory.to_owned(),
+                _lock: lock,
+            })),
+        }
+    }
+
+    /// Writes a file, unless it is there with this text: what is not touched is not built again.
+    fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let path = self.path.join(name);
+        if fs::read_to_string(&path).is_ok_and(|present| present == text) {
+            return Ok(());
+        }
+        let parent = path.parent().unwrap_or(&self.path);
+        fs::create_dir_all(parent)
+            .and_then(|()| fs::write(&path, text))
+            .with_context(|| format!("cannot write {}", path.display()))
+            .or_exit(Exit::Unsupported)
     }
 }
 

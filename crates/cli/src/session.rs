@@ -1,6 +1,7 @@
 //! What the commands that build have in common: toolchain, workspace, configuration, runtime,
 //! console, and at the end the targets.
 
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ use crate::cargo_build::CargoBuild;
 use crate::cargo_config::CargoConfig;
 use crate::cargo_flags::CargoFlags;
 use crate::config::Config;
-use crate::console::Console;
+use crate::console::{Console, replay_command};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::interrupt::StopFlag;
 use crate::link_reports;
@@ -54,6 +55,17 @@ impl Session {
         run: RunOptions,
         output: OutputOptions,
     ) -> Result<Self, Failure> {
+        let place = flags.place();
+        Self::open_with_findings_in(&place, flags, run, output)
+    }
+
+    /// The same, if findings are kept elsewhere: where, as flags for `replay`.
+    pub(crate) fn open_with_findings_in(
+        place: &[OsString],
+        flags: CargoFlags,
+        run: RunOptions,
+        output: OutputOptions,
+    ) -> Result<Self, Failure> {
         let stop = StopFlag::install()?;
         let config = cargo_config(&flags)?;
         let (toolchain, metadata) = std::thread::scope(|scope| {
@@ -65,7 +77,8 @@ impl Session {
         let file = Config::load(&metadata.workspace_root)?;
         let output = output.over(file.output);
         let sources = metadata.sources(toolchain.library_sources().as_deref());
-        let mut console = Console::new(output, sources, stop.clone());
+        let replay = replay_command(place);
+        let mut console = Console::new(output, sources, stop.clone(), replay);
         if let Some(warning) = toolchain.warning() {
             console.note(warning);
         }

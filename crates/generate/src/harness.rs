@@ -5,6 +5,7 @@
 //! what does not compile, with the compiler's reason, until the rest does.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use crate::discovery::Discovery;
 use crate::futures;
@@ -97,6 +98,13 @@ pub struct Harness<'a> {
     dropped: BTreeMap<Subject, Absence>,
 }
 
+/// Input that makes the program run one of the tests that are written down in it.
+pub fn printed_input(number: u16) -> Vec<u8> {
+    let [low, high] = number.to_le_bytes();
+    // No test has so many bytes for its constructor, and ends there.
+    vec![u8::MAX, u8::MAX, low, high]
+}
+
 impl<'a> Harness<'a> {
     /// A program that proposes everything.
     pub const fn new(discovery: &'a Discovery) -> Self {
@@ -152,10 +160,26 @@ impl<'a> Harness<'a> {
 
     /// The program's source.
     pub fn source(&self) -> String {
+        self.source_with(&[])
+    }
+
+    /// The same with tests that are written down, each with a function `run`. The program runs one of them if its
+    /// input is [`printed_input`].
+    pub fn source_with(&self, printed: &[String]) -> String {
         let mut source = PRELUDE.to_owned();
         for (line, _) in self.lines() {
             source.push_str(&line);
             source.push('\n');
+        }
+        let arms: String = (0..printed.len())
+            .map(|number| format!("{number} => printed_{number}::run(), "))
+            .collect();
+        let _ = writeln!(
+            source,
+            "fn printed(number: u16) {{ match number {{ {arms}_ => panic!(\"no such test\") }} }}"
+        );
+        for (number, test) in printed.iter().enumerate() {
+            let _ = writeln!(source, "mod printed_{number} {{\n{test}\n}}");
         }
         source
     }

@@ -14,7 +14,7 @@ use crate::test_case::{Position, TestCase};
 /// In a mark's number: what a call returned is used, or dropped.
 const SECOND: u32 = 1 << 15;
 /// In the place of a call: making the objects.
-const MAKING: u32 = SECOND - 1;
+pub(crate) const MAKING: u32 = SECOND - 1;
 /// In the place of a call: the objects are gone.
 pub(crate) const GONE: u32 = SECOND - 2;
 

@@ -15,6 +15,7 @@ pub mod calibrate;
 pub mod callees;
 mod calls;
 pub mod companions;
+pub mod comparison;
 pub mod compose;
 #[cfg(test)]
 mod compose_tests;

@@ -36,6 +36,22 @@ const LOOP: usize = 4;
 /// Results of all calls that are compared, in order: those of each thread, and those after.
 pub type Results = Vec<Vec<String>>;
 
+/// How a test that is written down ends.
+#[derive(Clone, Copy)]
+pub(crate) enum Ending<'a> {
+    /// When threads have ended; results are not looked at.
+    Join,
+    /// It fails unless its results are among these.
+    Compare(&'a BTreeSet<Results>),
+    /// It tells its results to the program that it stands in.
+    Report,
+}
+
+/// Whether calls as they are written have results that are compared.
+fn has_results(calls: &str) -> bool {
+    calls.contains("results.push(")
+}
+
 /// Writes tests down.
 pub struct Printer<'a> {
     /// What is called.
@@ -167,7 +183,19 @@ impl Printer<'_> {
         right: Option<&BTreeSet<Results>>,
         history: Option<&History>,
     ) -> String {
-        let compares = right.is_some();
+        let ending = right.map_or(Ending::Join, Ending::Compare);
+        self.print_with(test, failure, ending, history)
+    }
+
+    /// The same with any ending.
+    pub(crate) fn print_with(
+        &self,
+        test: &TestCase,
+        failure: &Failure,
+        ending: Ending<'_>,
+        history: Option<&History>,
+    ) -> String {
+        let compares = !matches!(ending, Ending::Join);
         let memory = Memory::new(self, test, history);
         let mut next = 0;
         let mut calls = |calls: &[Call], place: Place<'_>, text: &mut String| {
@@ -222,17 +250,23 @@ impl Printer<'_> {
                 let _ = writeln!(text, "        let {name} = {name}.clone();");
             }
             text.push_str("        move || {\n");
+            let mut made = String::new();
+            calls(own, inside, &mut made);
             if compares {
-                text.push_str("            let mut results: Vec<String> = Vec::new();\n");
+                let word = if has_results(&made) { "mut " } else { "" };
+                let _ = writeln!(
+                    text,
+                    "            let {word}results: Vec<String> = Vec::new();"
+                );
             }
-            calls(own, inside, &mut text);
+            text.push_str(&made);
             if let Some(left) = hands.left(thread, compares) {
                 let _ = writeln!(text, "            {left}");
             }
             text.push_str("        }\n    });\n");
         }
-        match right {
-            None => {
+        match ending {
+            Ending::Join => {
                 for (thread, name) in names.iter().enumerate() {
                     let back = hands.back(thread, false);
                     let back = back.map_or_else(String::new, |names| format!("let {names} = "));
@@ -240,14 +274,22 @@ impl Printer<'_> {
                 }
                 calls(&test.after, outside, &mut text);
             }
-            Some(right) => {
-                Self::print_joined((&names, &hands), &mut text);
+            Ending::Compare(_) | Ending::Report => {
                 let after = Place {
                     compares: Compared::After,
                     ..outside
                 };
-                calls(&test.after, after, &mut text);
-                print_comparison(right, &mut text);
+                let mut made = String::new();
+                calls(&test.after, after, &mut made);
+                Self::print_joined((&names, &hands), has_results(&made), &mut text);
+                text.push_str(&made);
+                if has_results(&made) {
+                    text.push_str("    found.push(results);\n");
+                }
+                match ending {
+                    Ending::Compare(right) => print_comparison(right, &mut text),
+                    _ => text.push_str("    crate::printed_results(&found);\n"),
+                }
             }
         }
         text.push_str("}\n");
@@ -272,7 +314,8 @@ impl Printer<'_> {
         }
     }
 
-    fn print_joined((names, hands): (&[String], &Hands<'_>), text: &mut String) {
+    /// Prints how results of threads are gathered, and room for those of the calls after them if there are any.
+    fn print_joined((names, hands): (&[String], &Hands<'_>), has_more: bool, text: &mut String) {
         let mut joined = Vec::new();
         for (thread, name) in names.iter().enumerate() {
             match hands.back(thread, true).filter(|_| hands.has_left(thread)) {
@@ -283,8 +326,14 @@ impl Printer<'_> {
                 None => joined.push(format!("{name}.join().unwrap()")),
             }
         }
-        let _ = writeln!(text, "    let mut found = vec![{}];", joined.join(", "));
-        text.push_str("    let mut results: Vec<String> = Vec::new();\n");
+        let joined = joined.join(", ");
+        let _ = match has_more {
+            true => writeln!(
+                text,
+                "    let mut found = vec![{joined}];\n    let mut results: Vec<String> = Vec::new();"
+            ),
+            false => writeln!(text, "    let found = vec![{joined}, Vec::new()];"),
+        };
     }
 
     pub(crate) fn objects(&self) -> Vec<String> {
@@ -365,7 +414,7 @@ fn print_repeated(calls: &[String], indent: &str, text: &mut String) {
 
 /// Compares what was found with what is right.
 fn print_comparison(right: &BTreeSet<Results>, text: &mut String) {
-    text.push_str("    found.push(results);\n    // What the calls return one after the other, in any order.\n");
+    text.push_str("    // What the calls return one after the other, in any order.\n");
     text.push_str("    let right: &[&[&[&str]]] = &[\n");
     for results in right {
         let lists = results.iter().map(|list| {

@@ -588,6 +588,11 @@ fn with_objects(test: &Test, order: u32, run: impl FnOnce(&'static Parts, &[Hand
     mark(RETURN, order << 16 | GONE, &text);
 }
 
+/// Tells what a test returned that is written down in this program.
+pub fn printed_results(found: &[Vec<String>]) {
+    mark(RETURN, MAKING, &format!("{found:?}"));
+}
+
 fn main() {
     let bytes = input();
     if bytes.is_empty() {
@@ -602,6 +607,13 @@ fn main() {
         let text = format!("{place}: {}", text.unwrap_or_default());
         PANIC.with(|panic| *panic.borrow_mut() = text);
     }));
+    if let [0xff, 0xff, low, high] = bytes[..] {
+        let (text, _) = guarded(|| {
+            printed(u16::from_le_bytes([low, high]));
+            String::new()
+        });
+        return mark(RETURN, GONE, &text);
+    }
     let test = Arc::new(Reader { bytes, at: 0, calls: 0 }.test());
     if test.orders.is_empty() {
         with_objects(&test, 0, |objects, hands, before| {

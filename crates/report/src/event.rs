@@ -1,6 +1,6 @@
 //! What there is to show.
 
-use crate::generated::{GeneratedTest, Operation, PairCoverage, Trial};
+use crate::generated::{Comparison, GeneratedTest, Operation, PairCoverage, Trial};
 use raddle_trace::finding::Finding;
 use raddle_trace::results::{
     Conclusion, Note, Predicted, Progress, SeenViolation, TestResult, Totals,
@@ -40,6 +40,8 @@ pub enum Event {
     Coverage(Box<PairCoverage>),
     /// One of several searches of `generate` that are only measured.
     Trial(Box<Trial>),
+    /// What comparing random tests with their written forms came to.
+    Comparison(Box<Comparison>),
     /// A replay ended.
     Replay(Box<Replay>),
     /// One answer of `doctor`.

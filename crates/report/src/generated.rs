@@ -117,6 +117,30 @@ pub struct Spent {
     pub judging: f64,
 }
 
+/// Whether random tests do the same when they are written down.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Tests that do.
+    pub same: u64,
+    /// Events in which their histories agree.
+    pub events: u64,
+    /// Tests that were drawn, and not compared because a call panicked or never returned.
+    pub skipped: u64,
+    /// Tests of which not everything was recorded.
+    pub incomplete: u64,
+    /// Tests that do not.
+    pub different: Vec<Difference>,
+}
+
+/// A test that does something else when it is written down.
+#[derive(Clone, Debug, Serialize)]
+pub struct Difference {
+    /// The first difference, in words.
+    pub text: String,
+    /// The test as it is written down.
+    pub source: String,
+}
+
 /// One of several searches that are only measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trial {

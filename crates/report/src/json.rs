@@ -9,8 +9,8 @@ use raddle_trace::visible::is_hidden;
 use serde::Serialize;
 
 use crate::{
-    Check, Event, GeneratedTest, ListedTest, Note, Operation, PairCoverage, Replay, Reporter,
-    Summary, TestResult, Trial,
+    Check, Comparison, Event, GeneratedTest, ListedTest, Note, Operation, PairCoverage, Replay,
+    Reporter, Summary, TestResult, Trial,
 };
 
 /// Version of the lines, named by the first of them.
@@ -127,6 +127,7 @@ enum Line<'a> {
     Generated(&'a GeneratedTest),
     Coverage(&'a PairCoverage),
     Trial(&'a Trial),
+    Comparison(&'a Comparison),
     Replay {
         id: &'a str,
         runs: u64,
@@ -305,6 +306,7 @@ impl<'a> Line<'a> {
             Event::Generated(test) => Self::Generated(test),
             Event::Coverage(coverage) => Self::Coverage(coverage),
             Event::Trial(trial) => Self::Trial(trial),
+            Event::Comparison(comparison) => Self::Comparison(comparison),
             Event::Replay(replay) => Self::replay(replay),
             Event::Check(Check { name, result, text }) => Self::Check {
                 name,

@@ -17,8 +17,8 @@ mod terminal;
 
 pub use event::{Check, CheckResult, Event, ListedTest, Replay, Summary};
 pub use generated::{
-    ExcusedResults, GeneratedTest, Operation, PairCell, PairCoverage, Spent, Trial,
-    UncheckedResults,
+    Comparison, Difference, ExcusedResults, GeneratedTest, Operation, PairCell, PairCoverage,
+    Spent, Trial, UncheckedResults,
 };
 pub use json::Json;
 pub use raddle_trace::results::{Conclusion, Note, Progress, TestResult, Verdict};

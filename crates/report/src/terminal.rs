@@ -237,6 +237,10 @@ impl<O: Write, E: Write> Reporter for Terminal<O, E> {
                 let text = generated::trial(trial);
                 self.print(&text)
             }
+            Event::Comparison(comparison) => {
+                let text = generated::comparison(comparison);
+                self.print(&text)
+            }
             Event::Replay(replay) => self.replay(replay),
             Event::Check(check) => self.check(check),
             Event::Summary(summary) => {

@@ -7,6 +7,7 @@
 mod manifest;
 mod page;
 mod plots;
+mod printed;
 mod published;
 mod rate;
 mod results;
@@ -70,6 +71,9 @@ pub struct Generate {
     /// Look at popular types of current crates instead, those of subjects/generate-types.toml, for 120 s each.
     #[arg(long)]
     types: bool,
+    /// Compare what so many random tests of each class, and of ten published types, do with what they do when they are written down.
+    #[arg(long, value_name = "TESTS")]
+    printed: Option<u16>,
     /// Which part of the subjects: 2/4 is the second quarter.
     #[arg(long, default_value = "1/1")]
     shard: Shard,
@@ -89,6 +93,9 @@ pub fn generate(generate: &Generate) -> Result<()> {
         (false, _) => {}
     }
     let tool = setup::tool()?;
+    if let Some(tests) = generate.printed {
+        return printed::compare(&tool, generate, tests);
+    }
     if generate.types {
         types::measure(&tool, generate)?;
         return types::write();

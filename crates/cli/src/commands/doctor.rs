@@ -7,7 +7,7 @@ use raddle_report::{Check, CheckResult, Event, Sources};
 use crate::arguments::DoctorCommand;
 use crate::cache::Cache;
 use crate::cargo_flags::CargoFlags;
-use crate::console::Console;
+use crate::console::{Console, replay_command};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::StopFlag;
 use crate::limits;
@@ -16,7 +16,12 @@ use crate::session::{cargo_config, clang, find_toolchain};
 use crate::toolchain::Toolchain;
 
 pub(super) fn run(command: &DoctorCommand) -> Result<Exit, Failure> {
-    let mut console = Console::new(command.output, Sources::default(), StopFlag::install()?);
+    let mut console = Console::new(
+        command.output,
+        Sources::default(),
+        StopFlag::install()?,
+        replay_command(&[]),
+    );
     let toolchain = cargo_config(&CargoFlags::default()).and_then(|config| find_toolchain(&config));
     let mut checks = Vec::new();
     match toolchain {

@@ -1,5 +1,6 @@
 //! `cargo raddle generate`: concurrent tests for a type, from its name alone.
 
+mod compare;
 mod confirm;
 mod project;
 mod sources;
@@ -53,8 +54,7 @@ const LAST: Duration = Duration::from_secs(60);
 pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
     let names = project::crate_names(&command.subject);
     if names.is_empty() {
-        let subject = &command.subject;
-        let sentence = format!("say where `{subject}` comes from, like `my_crate::{subject}`");
+        let sentence = project::without_crate(&command.subject);
         return Err(Failure::new(Exit::Usage, sentence));
     }
     let scratch = match &command.package {
@@ -70,7 +70,12 @@ pub(super) fn run(command: GenerateCommand) -> Result<Exit, Failure> {
         config: command.cargo.config.clone(),
         ..CargoFlags::default()
     };
-    let mut session = Session::open(flags, command.run.clone(), command.output)?;
+    let findings = match &command.package {
+        Some(_) => flags.place(),
+        None => command.cargo.place(),
+    };
+    let (run, output) = (command.run.clone(), command.output);
+    let mut session = Session::open_with_findings_in(&findings, flags, run, output)?;
     let relaxed = adopt(&mut session, &command)?;
     if command.package.is_some() {
         session
@@ -371,14 +376,13 @@ fn generate(
         return trials.run(session, count);
     }
     let stop = session.stop.clone();
-    let broken = |error: RunnerError| Failure::new(Exit::ProgramBroken, error);
     let excluded = campaign::with_runner(target, &patient, stop.as_atomic(), |runner| {
         calibrate(&mut program, runner, settings.seed)
     });
     // Calibration leaves the search at least half of the time.
     let least = Instant::now() + options.time / 2;
     settings.deadline = settings.deadline.max(least);
-    for one in excluded.map_err(broken)? {
+    for one in excluded.map_err(broken_program)? {
         session
             .console
             .note(format!("`{}` is not called: {}", one.name, one.why));
@@ -392,12 +396,21 @@ fn generate(
             "{why}: work is left to whoever comes by, so that results of calls are not judged"
         ));
     }
-    let mut search = Search::new(&program, &settings);
     let printer = Printer {
         discovery,
         program: &program,
         shown: Shown::new(),
     };
+    if let Some(count) = command.compare {
+        let compare = compare::Compare {
+            scratch,
+            harness,
+            printer: &printer,
+            options: &patient,
+        };
+        return compare.run(session, target, (usize::from(count), settings.seed));
+    }
+    let mut search = Search::new(&program, &settings);
     let mut outcome = Outcome::default();
     let exit = loop {
         let found = campaign::with_runner(target, &patient, stop.as_atomic(), |runner| {
@@ -409,7 +422,7 @@ fn generate(
             });
             written.collect::<Result<Vec<_>, RunnerError>>()
         });
-        let written = found.map_err(broken)?;
+        let written = found.map_err(broken_program)?;
         if written.is_empty() {
             let is_stopped = session.stop.check().is_err();
             outcome.is_untested = search.report.tally.tests == 0;
@@ -444,6 +457,11 @@ fn generate(
     };
     conclude(session, &program, &search.report, outcome.count());
     Ok(exit)
+}
+
+/// The program of the tests cannot be run.
+fn broken_program(error: RunnerError) -> Failure {
+    Failure::new(Exit::ProgramBroken, error)
 }
 
 /// A test that was written for a violation.

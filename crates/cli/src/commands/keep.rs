@@ -8,7 +8,7 @@ use raddle_report::Sources;
 
 use crate::arguments::KeepCommand;
 use crate::config::Config;
-use crate::console::Console;
+use crate::console::{Console, replay_command};
 use crate::exit::{Exit, Failure, OrExit};
 use crate::file::write_whole;
 use crate::interrupt::StopFlag;
@@ -31,7 +31,7 @@ pub(super) fn run(command: &KeepCommand) -> Result<Exit, Failure> {
     };
     let config = Config::load(&root)?;
     let output = command.output.over(config.output);
-    let mut console = Console::new(output, sources, StopFlag::install()?);
+    let mut console = Console::new(output, sources, StopFlag::install()?, replay_command(&[]));
     let text = read_file(&stored.schedule, LARGEST)
         .with_context(|| format!("cannot read {}", stored.schedule.display()))
         .or_exit(Exit::Usage)?;

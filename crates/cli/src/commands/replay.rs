@@ -17,7 +17,9 @@ use crate::interrupt::StopFlag;
 use crate::known_commands::KnownCommand;
 use crate::metadata::Metadata;
 use crate::program::{self, ProgramSession};
+use crate::scratch;
 use crate::session::Session;
+use crate::shell::shell_words;
 use crate::stored_flags::StoredFlags;
 
 pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
@@ -29,8 +31,12 @@ pub(super) fn run(command: ReplayCommand) -> Result<Exit, Failure> {
     }
     let metadata = Metadata::load(&command.cargo)?;
     let stored = find_stored(&command.finding, &metadata.results())?;
+    let place = command.cargo.place();
     let (flags, arguments) = how_built(command.cargo, command.rest, &stored, &metadata)?;
-    let mut session = Session::open(flags, command.run, command.output)?;
+    let manifest = flags.manifest_path.as_deref();
+    let restored = manifest.map(|manifest| scratch::restore_tests(manifest, &stored.id));
+    let _occupied = restored.transpose()?;
+    let mut session = Session::open_with_findings_in(&place, flags, command.run, command.output)?;
     session.branches = command.branches;
     let targets = session.build(&arguments)?;
     let target = find_target(&targets, &stored)?;
@@ -179,7 +185,16 @@ fn how_built(
         };
         let is_same = program.is_none() || flags.has_programs();
         if is_same && remembered.arguments == arguments && known.is_known() {
-            return Ok((flags.in_place_of(&given), arguments));
+            // A generated test is in a project of its own, wherever the user's is.
+            let is_generated = flags
+                .manifest_path
+                .as_ref()
+                .is_some_and(|manifest| scratch::kept_tests(manifest, &stored.id).is_some());
+            let flags = match is_generated {
+                true => flags,
+                false => flags.in_place_of(&given),
+            };
+            return Ok((flags, arguments));
         }
     }
     if let Some((flag, name)) = program {
@@ -228,18 +243,6 @@ fn program_name(target: &str) -> Option<(String, String)> {
     matches!(kind, "bin" | "example").then(|| (format!("--{kind}"), name.to_owned()))
 }
 
-/// Words as a shell takes them.
-fn shell_words<'a>(words: impl IntoIterator<Item = &'a String>) -> String {
-    let quoted = words.into_iter().map(|word| {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
-        match !word.is_empty() && word.bytes().all(is_plain) {
-            true => word.clone(),
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        }
-    });
-    quoted.collect::<Vec<_>>().join(" ")
-}
-
 fn find_target<'a>(targets: &'a [Target], stored: &Stored) -> Result<&'a Target, Failure> {
     let found = targets
         .iter()
@@ -258,7 +261,7 @@ fn find_target<'a>(targets: &'a [Target], stored: &Stored) -> Result<&'a Target,
 
 #[cfg(test)]
 mod tests {
-    use super::{program_name, shell_words};
+    use super::program_name;
 
     #[test]
     fn only_programs_have_a_flag() {
@@ -268,11 +271,5 @@ mod tests {
         assert_eq!(name("bins/a"), None);
         assert_eq!(name("tests/a"), None);
         assert_eq!(name("lib"), None);
-    }
-
-    #[test]
-    fn words_survive_a_shell() {
-        let words = ["./a", "", "-c", "it's; rm x", "$y"].map(str::to_owned);
-        assert_eq!(shell_words(&words), r"./a '' -c 'it'\''s; rm x' '$y'");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::progress::{count, grouped};
 use crate::style::Styles;
-use crate::{GeneratedTest, Operation, PairCoverage, Trial};
+use crate::{Comparison, GeneratedTest, Operation, PairCoverage, Trial};
 
 /// With more methods the matrix is too wide: only what is missing is listed.
 const WIDEST: usize = 30;
@@ -50,6 +50,23 @@ pub(super) fn test(test: &GeneratedTest, styles: &Styles) -> String {
         test.file,
         test.source
     )
+}
+
+/// Whether tests do the same when they are written down.
+pub(super) fn comparison(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    for one in &comparison.different {
+        let _ = writeln!(text, "{}\n\n{}", one.text, one.source);
+    }
+    let _ = writeln!(
+        text,
+        "{} the same when written down, in {}; {} different, {} not compared",
+        count(comparison.same, "test"),
+        count(comparison.events, "event"),
+        comparison.different.len(),
+        comparison.skipped + comparison.incomplete
+    );
+    text
 }
 
 /// What one of several searches came to.

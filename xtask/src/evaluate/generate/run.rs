@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::messages::{self, Message, TrialMessage};
+use crate::messages::{self, ComparisonMessage, Message, TrialMessage};
 use crate::subjects::copy;
 use crate::{repository, shell};
+
+/// Seconds that methods are looked at before tests are compared.
+const COMPARING: u64 = 4;
 
 /// How schedules are made.
 #[derive(Clone, Copy)]
@@ -118,6 +121,23 @@ pub fn report(
         }
     }
     Ok(reported)
+}
+
+/// Compares so many random tests of a type with what they do when they are written down.
+pub fn compare(
+    tool: &Path,
+    directory: &Path,
+    type_name: &str,
+    (tests, options): (u16, &[&str]),
+) -> Result<ComparisonMessage> {
+    let tests = tests.to_string();
+    let options = [&["--compare", &tests], options].concat();
+    let messages = generate(tool, directory, type_name, COMPARING, &options)?;
+    let compared = messages.into_iter().find_map(|message| match message {
+        Message::Comparison(comparison) => Some(comparison),
+        _ => None,
+    });
+    compared.context("nothing was compared")
 }
 
 /// Kinds and sentences of the tests that fail.

@@ -2,7 +2,7 @@
 //! explained and stored, and nothing else is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use raddle_abi::finding::Kind;
@@ -11,6 +11,7 @@ use raddle_report::{Conclusion, Event, GeneratedTest};
 use raddle_trace::finding::Finding;
 
 use crate::exit::{Exit, Failure};
+use crate::known_commands::KnownCommand;
 use crate::scratch::{self, Scratch};
 use crate::session::Session;
 use crate::stored_flags::StoredFlags;
@@ -41,7 +42,8 @@ pub(super) fn confirm(
     tests: &[&GeneratedTest],
 ) -> Result<Confirmed, Failure> {
     let paths = test_paths(tests);
-    let file = scratch.write_tests(&source(tests, &paths))?;
+    let source = source(tests, &paths);
+    let file = scratch.write_tests(&source)?;
     session.flags.bin.clear();
     session.flags.test = vec![scratch::TESTS.to_owned()];
     let targets = match session.build(&[]) {
@@ -58,7 +60,7 @@ pub(super) fn confirm(
         }
         Err(failure) => return Err(failure),
     };
-    let results = scratch.results();
+    let results = scratch.results().map(Path::to_owned);
     let results = results.unwrap_or_else(|| session.metadata.results());
     let mut shown = Shown {
         tests: paths.iter().cloned().zip(tests.iter().copied()).collect(),
@@ -90,6 +92,18 @@ pub(super) fn confirm(
         &stored,
         &mut |event| shown.note(event),
     );
+    for id in shown.findings.keys() {
+        scratch.keep_tests(id, &source)?;
+    }
+    // The user replays them there.
+    if let Some(directory) = scratch.user_root() {
+        KnownCommand {
+            directory,
+            program: None,
+            flags: &stored,
+        }
+        .remember();
+    }
     let mut confirmed = Confirmed::default();
     match summary {
         Ok(summary) => {
@@ -100,13 +114,12 @@ pub(super) fn confirm(
         Err(failure) if failure.exit == Exit::Findings => {}
         Err(failure) => return Err(failure),
     }
-    // What a test shows that it was not written for is a finding as well.
-    confirmed.findings.extend(shown.findings.keys().cloned());
     for (index, (test, path)) in tests.iter().zip(&paths).enumerate() {
         let file = file.display().to_string();
         match shown.take(path, test) {
             Outcome::Finding { id, schedule } => {
                 confirmed.settled.insert(index);
+                confirmed.findings.push(id.clone());
                 session
                     .console
                     .show(&Event::Generated(Box::new(GeneratedTest {
@@ -137,6 +150,7 @@ pub(super) fn confirm(
             }
         }
     }
+    confirmed.findings.extend(shown.others());
     Ok(confirmed)
 }
 
@@ -158,8 +172,8 @@ struct Shown<'a> {
     tests: BTreeMap<String, &'a GeneratedTest>,
     /// Where findings are kept.
     results: PathBuf,
-    /// Findings: as what they are reported, and their schedules.
-    findings: BTreeMap<String, (Kind, String)>,
+    /// Findings: the tests that showed them first, and their schedules.
+    findings: BTreeMap<String, (String, String)>,
     /// Ids of the findings of each test.
     by_test: BTreeMap<String, Vec<String>>,
     /// Tests that fail without any interleaving.
@@ -175,7 +189,7 @@ impl Shown<'_> {
         match event {
             campaign::Event::Finding(finding) => {
                 self.rename(finding);
-                let shown = (finding.kind, finding.schedule.clone());
+                let shown = (finding.test.clone(), finding.schedule.clone());
                 self.findings.insert(finding.id.clone(), shown);
                 self.add(&finding.test, &finding.id);
             }
@@ -246,6 +260,19 @@ impl Shown<'_> {
     }
 }
 
+impl Shown<'_> {
+    /// Findings that no test was written for. Those of the kind that their test was written for are its own: the same failure in
+    /// another thread.
+    fn others(&self) -> Vec<String> {
+        let findings = self.findings.iter();
+        let findings = findings.filter(|(id, (test, _))| {
+            let sought = self.tests.get(test).and_then(|test| shown_as(test));
+            !self.told.contains(*id) && sought.is_some() && sought != kind_of(id)
+        });
+        findings.map(|(id, _)| id.clone()).collect()
+    }
+}
+
 /// As what a test shows what it was written for, where only one kind of finding is that: an assertion fails, a panic
 /// shows, accesses race.
 fn shown_as(test: &GeneratedTest) -> Option<Kind> {
@@ -309,10 +336,11 @@ mod tests {
         }
     }
 
-    fn shown(findings: &[&str], by_test: &[(&str, &[&str])]) -> Shown<'static> {
-        let kind = |id: &str| kind_of(id).expect("there is such a kind");
-        let findings = findings.iter();
-        let findings = findings.map(|id| ((*id).to_owned(), (kind(id), format!("{id}.schedule"))));
+    fn shown<'a>(findings: &[&str], by_test: &[(&str, &[&str])]) -> Shown<'a> {
+        let findings = findings.iter().map(|id| {
+            let shown = ("results".to_owned(), format!("{id}.schedule"));
+            ((*id).to_owned(), shown)
+        });
         let by_test = by_test.iter().map(|(test, ids)| {
             let ids = ids.iter().map(|id| (*id).to_owned());
             ((*test).to_owned(), ids.collect())
@@ -342,6 +370,16 @@ mod tests {
         assert!(matches!(outcome, Outcome::Settled));
         let outcome = shown.take("race", &written("linearizability", "race"));
         assert!(matches!(outcome, Outcome::Nothing));
+    }
+
+    #[test]
+    fn what_a_test_was_not_written_for_counts_and_its_own_failure_counts_once() {
+        let both = ["data-race-1", "panic-2", "panic-3"];
+        let results = written("linearizability", "results");
+        let mut shown = shown(&both, &[("results", &both)]);
+        shown.tests.insert("results".to_owned(), &results);
+        shown.take("results", &results);
+        assert_eq!(shown.others(), ["data-race-1"]);
     }
 
     #[test]

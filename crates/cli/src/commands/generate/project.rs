@@ -10,6 +10,21 @@ use crate::metadata::{Metadata, Package};
 use crate::scratch::{self, Dependency, Scratch};
 use crate::withdrawn;
 
+/// Crates of the standard library.
+const STANDARD: [&str; 3] = ["std", "core", "alloc"];
+
+/// What to write in the place of a name that names no crate, or only the standard library.
+pub(super) fn without_crate(subject: &str) -> String {
+    match subject.split_once("::") {
+        Some((name, _)) if STANDARD.contains(&name) => format!(
+            "`{subject}` is a type of the standard library, for which no tests are generated: name a type of this \
+             workspace, of one of its dependencies, or of the registry (`--crate NAME@VERSION`); a type of yours that \
+             has a `{subject}` in it is tested with it"
+        ),
+        _ => format!("say where `{subject}` comes from, like `my_crate::{subject}`"),
+    }
+}
+
 /// The crates that a type's name begins with.
 pub(super) fn crate_names(subject: &str) -> Vec<String> {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
@@ -17,7 +32,7 @@ pub(super) fn crate_names(subject: &str) -> Vec<String> {
     let mut names: Vec<_> = paths
         .filter_map(|path| path.split_once("::"))
         .map(|(name, _)| name.to_owned())
-        .filter(|name| !["std", "core", "alloc"].contains(&name.as_str()))
+        .filter(|name| !STANDARD.contains(&name.as_str()))
         .collect();
     names.dedup();
     names
@@ -99,5 +114,5 @@ pub(super) fn beside(command: &GenerateCommand, names: &[String]) -> Result<Scra
     let directory = metadata.results().join("generate").join(names.join("-"));
     let lock = metadata.workspace_root.join("Cargo.lock");
     let scratch = Scratch::create(directory, &dependencies, Some(&lock), harness)?;
-    Ok(scratch.for_user(metadata.results()))
+    Ok(scratch.for_user(&metadata))
 }
