@@ -148,6 +148,16 @@ fn failures_are_told_at_their_own_line_with_the_whole_message() {
             "// long message",
             "first line\n\nnote: after an empty line\nlast line",
         ),
+        (
+            "a_receiver_that_is_not_asked_for_panics",
+            "// unjoined receiver fails",
+            "receiver not joined",
+        ),
+        (
+            "a_destructor_of_a_thread_local_panics",
+            "// destructor fails",
+            "in a destructor",
+        ),
         ("an_abort", "// aborts", ""),
         ("a_fault_in_a_library", "// strlen faults", ""),
         ("a_call_of_what_is_no_code", "// calls nowhere", ""),

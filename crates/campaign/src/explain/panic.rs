@@ -21,11 +21,15 @@ use super::{Story, in_words, stack_of, thread_in_words};
 /// Exit code of libtest after a test that failed.
 const FAILED_TESTS: u64 = 101;
 
-/// Messages of panics that there are only because another thread has panicked.
+/// Messages of panics that there are only because another thread has panicked: at a join, at a lock,
+/// and at a channel whose other end is gone.
 const FOLLOWERS: &[&str] = &[
     "a scoped thread panicked",
     "Any { .. }",
     "PoisonError { .. }",
+    "SendError",
+    "RecvError",
+    "Disconnected",
 ];
 
 /// The call that stops a panic.

@@ -1,6 +1,7 @@
 //! Crashes and livelocks: one place, or one per thread.
 
 use raddle_abi::finding::{Kind, STACK_OVERFLOW};
+use raddle_abi::site::Operation;
 use raddle_trace::finding::LaneStep;
 use raddle_trace::runner::RawFinding;
 
@@ -19,10 +20,25 @@ pub(super) fn crash_identity(locator: &mut Locator, raw: &RawFinding) -> Vec<Str
     let located = locator.locate(0, &step.frames);
     if raw.detail[0] & STACK_OVERFLOW != 0 {
         parts.extend(recursion(&located));
-    } else if let Some(frame) = located.user(true) {
+        return parts;
+    }
+    let panic = fatal_panic(locator, raw, &located);
+    if let Some(frame) = panic.unwrap_or(located).user(true) {
         parts.push(frame.place.function.clone());
     }
     parts
+}
+
+/// The panic for which a thread aborted, if the stack of the abort has no function of the user left:
+/// a destructor of a thread-local variable panicked, for example.
+fn fatal_panic(locator: &mut Locator, raw: &RawFinding, crash: &Located) -> Option<Located> {
+    let thread = raw.steps.first()?.thread;
+    let is_anonymous = raw.kind == Kind::Crash && crash.user(true).is_none();
+    let step = panic::panics(raw)
+        .filter(|step| is_anonymous && step.thread == thread)
+        .last()?;
+    let located = locator.locate(step.site, &step.frames);
+    located.user(true).is_some().then_some(located)
 }
 
 /// The user's functions that call each other without end: which of them uses up the stack depends
@@ -48,7 +64,10 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
         .iter()
         .map(|step| locator.locate(step.site, &step.frames))
         .collect();
-    let first = places.first().map(|located| located.place(true));
+    let first = places.first().map(|located| {
+        let panic = fatal_panic(locator, raw, located);
+        panic.as_ref().unwrap_or(located).place(true)
+    });
     let at = first
         .as_ref()
         .map_or_else(String::new, |place| format!(" in {}", in_words(place)));
@@ -92,6 +111,9 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
     }
     let stacks = steps.iter().zip(&places).map(|(step, located)| {
         let heading = match raw.kind {
+            Kind::Crash if step.operation == Operation::Panic => {
+                format!("panic of {}", thread_in_words(step.thread))
+            }
             Kind::Crash => format!("{} crashed here", thread_in_words(step.thread)),
             Kind::Livelock => format!("{} stood here", thread_in_words(step.thread)),
             _ => format!(
