@@ -30,9 +30,14 @@ const ONE: u64 = 1 << 10;
 const KEPT: u64 = ONE / 4;
 /// Rewards count for about so many executions of the strategy.
 const MEMORY: u64 = 16;
-/// The member that looks on in the first executions, and how many these are.
-const WATCHER: usize = 0;
+/// The members that look on in the first executions, and how many these are.
+const WATCHERS: usize = 2;
 const WATCHED: u64 = 256;
+/// The member that leads the very first execution: what the others learn from is a random walk.
+const FIRST: usize = 1;
+/// The member that searches. Its executions may be broken off, so that they say little about
+/// how many operations there are.
+const SEARCH: usize = 5;
 /// Executions after which the search may end it. They cost little, and the others do not rely
 /// on what the search relies on: that equivalent executions can be told.
 const LEAST: u64 = 500;
@@ -69,11 +74,14 @@ impl Portfolio {
         };
         Self {
             members: alloc::vec![
-                member(43, Box::new(ReadsFrom::new()) as Box<dyn Strategy>),
-                member(38, Box::new(Surw::new())),
-                member(7, Box::new(Pct::of_any_depth())),
-                member(5, Box::new(Pos::new())),
-                member(2, Box::new(Random::new())),
+                member(
+                    62,
+                    Box::new(ReadsFrom::with_two_bases()) as Box<dyn Strategy>
+                ),
+                member(22, Box::new(Surw::new())),
+                member(5, Box::new(Pct::of_any_depth())),
+                member(3, Box::new(Pos::new())),
+                member(3, Box::new(Random::new())),
                 member(5, Box::new(Deepening::new())),
             ],
             turn: 0,
@@ -88,16 +96,21 @@ impl Portfolio {
         &mut *self.members[self.turn].strategy
     }
 
-    /// The member that looks on while another one leads, if there is one in this execution: who
-    /// learns from all of the first executions need not begin from nothing in its own.
-    fn watcher(&mut self) -> Option<&mut dyn Strategy> {
-        match self.turn != WATCHER && self.executions < WATCHED {
-            true => Some(&mut *self.members[WATCHER].strategy),
-            false => None,
+    /// Calls the members that look on while another one leads, if there are some in this
+    /// execution: who learns from all of the first executions need not begin from nothing.
+    fn watchers(&mut self, mut call: impl FnMut(&mut dyn Strategy)) {
+        if self.executions < WATCHED && self.turn != SEARCH {
+            let watchers = self.members.iter_mut().take(WATCHERS).enumerate();
+            for (_, member) in watchers.filter(|(index, _)| *index != self.turn) {
+                call(&mut *member.strategy);
+            }
         }
     }
 
     fn draw(&self, seed: u64) -> usize {
+        if self.executions == 0 {
+            return FIRST;
+        }
         let share = |member: &Member| match member.strategy.is_finished() {
             true => 0,
             false => member.weight * (KEPT + member.reward),
@@ -119,13 +132,12 @@ impl Strategy for Portfolio {
         self.is_broken_off = false;
         self.coverage.begin();
         self.current().begin(seed, length);
-        if let Some(watcher) = self.watcher() {
-            watcher.begin_watching();
-        }
+        self.watchers(|watcher| watcher.begin_watching());
     }
 
     fn thread_started(&mut self, thread: usize, parent: usize, site_key: u64) {
         self.current().thread_started(thread, parent, site_key);
+        self.watchers(|watcher| watcher.thread_started(thread, parent, site_key));
     }
 
     fn pick(&mut self, view: &View<'_>) -> usize {
@@ -138,9 +150,8 @@ impl Strategy for Portfolio {
             return TIME;
         }
         self.coverage.step(picked, &view.pending[picked]);
-        if let Some(watcher) = self.watcher() {
-            watcher.watch(&view.pending[picked]);
-        }
+        let pending = &view.pending[picked];
+        self.watchers(|watcher| watcher.watch(picked, pending));
         picked
     }
 
@@ -162,9 +173,7 @@ impl Strategy for Portfolio {
             self.coverage.end();
         }
         self.current().end();
-        if let Some(watcher) = self.watcher() {
-            watcher.end();
-        }
+        self.watchers(|watcher| watcher.end());
     }
 
     fn set_aside(&mut self) {
@@ -173,9 +182,7 @@ impl Strategy for Portfolio {
 
     fn learn(&mut self) {
         self.current().learn();
-        if let Some(watcher) = self.watcher() {
-            watcher.learn();
-        }
+        self.watchers(|watcher| watcher.learn());
         self.executions += 1;
         let news = self.coverage.learn();
         let reward = match (news.pair, news.class) {

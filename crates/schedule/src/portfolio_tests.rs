@@ -35,6 +35,8 @@ fn an_execution_that_is_begun_again_is_the_same() {
 #[test]
 fn every_member_has_turns_and_the_one_that_shows_new_things_has_more() {
     let mut portfolio = Portfolio::new();
+    assert!((0..100).all(|seed| portfolio.draw(seed) == FIRST));
+    portfolio.executions = 1;
     let turns = |portfolio: &mut Portfolio, of: usize| {
         (0..10_000)
             .filter(|&seed| portfolio.draw(seed) == of)
@@ -99,7 +101,10 @@ fn what_a_forked_child_sees_is_learnt_through_shared_memory() {
         log.share(Box::leak(vec![0; 4096].into_boxed_slice()));
         logs += 1;
     });
-    assert_eq!(logs, 4, "coverage, reads-from, surw and the search");
+    assert_eq!(
+        logs, 5,
+        "coverage, reads-from and its base, surw and the search"
+    );
     let runs = row(&program(), &mut portfolio, 0..300);
     assert_eq!(runs, row(&program(), &mut Portfolio::new(), 0..300));
 }

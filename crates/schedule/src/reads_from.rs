@@ -20,6 +20,7 @@ use crate::log::Log;
 use crate::pos::Pos;
 use crate::rng::{Rng, mix};
 use crate::strategy::{Pending, Strategy, View};
+use crate::surw::Surw;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use raddle_abi::site::{Operation, SiteId};
@@ -27,12 +28,20 @@ use raddle_abi::site::{Operation, SiteId};
 /// Yields, and picks, after which constraints are given up.
 const MAX_YIELDS: u32 = 64;
 const MAX_PICKS: u32 = 1 << 13;
+/// Changes the seed, so that which base picks says nothing about what it draws.
+const SALT: u64 = 0x6261_7365;
 /// Places known at most, over all objects.
 const MOST: usize = 4096;
 
 /// See the module's description.
 pub struct ReadsFrom {
     base: Pos,
+    /// Takes the place of the base in some executions, if there is one.
+    other_base: Option<Surw>,
+    /// It does in the execution under way.
+    is_other: bool,
+    /// A constraint made the last pick.
+    is_due: bool,
     log: Log,
     corpus: Corpus,
     /// Places that touch each object, and whether they write and read.
@@ -99,6 +108,9 @@ impl ReadsFrom {
     pub const fn new() -> Self {
         Self {
             base: Pos::new(),
+            other_base: None,
+            is_other: false,
+            is_due: false,
             log: Log::new(),
             corpus: Corpus::new(),
             places: BTreeMap::new(),
@@ -112,6 +124,23 @@ impl ReadsFrom {
             free: Vec::new(),
             yields: 0,
             picks: 0,
+        }
+    }
+
+    /// Reads-from feedback, where every other execution follows a selectively uniform random walk
+    /// between the constraints.
+    pub fn with_two_bases() -> Self {
+        Self {
+            other_base: Some(Surw::new()),
+            ..Self::new()
+        }
+    }
+
+    /// Picks without regard to constraints.
+    fn pick_base(&mut self, view: &View<'_>) -> usize {
+        match &mut self.other_base {
+            Some(other) if self.is_other => other.pick(view),
+            _ => self.base.pick(view),
         }
     }
 
@@ -196,9 +225,10 @@ impl ReadsFrom {
             self.open.clear();
         }
         let mut free = core::mem::take(&mut self.free);
+        self.is_due = false;
         let picked = loop {
             if self.open.is_empty() {
-                break self.base.pick(view);
+                break self.pick_base(view);
             }
             free.clear();
             let (mut due, mut holder) = (None, 0);
@@ -209,6 +239,7 @@ impl ReadsFrom {
                     Standing::Held(index) => holder = index,
                 }
             }
+            self.is_due = due.is_some();
             if let Some(due) = due {
                 break usize::from(due);
             }
@@ -216,7 +247,7 @@ impl ReadsFrom {
             let is_spinning = view.yielded && free[..] == [view.current as u16];
             let is_alone = view.enabled.len() == free.len();
             if !free.is_empty() && (is_alone || !is_spinning) {
-                break self.base.pick(&view.among(&free));
+                break self.pick_base(&view.among(&free));
             }
             // Everybody waits: one of the constraints cannot be met now.
             self.open.swap_remove(holder);
@@ -253,6 +284,10 @@ impl Strategy for ReadsFrom {
     fn begin(&mut self, seed: u64, length: u64) {
         self.begin_watching();
         self.base.begin(seed, length);
+        self.is_other = mix(seed ^ SALT) & 1 == 0;
+        if let Some(other) = self.other_base.as_mut().filter(|_| self.is_other) {
+            other.begin(seed, length);
+        }
         // Begun again, an execution is the same: trying is counted when it is over.
         self.origin = self.corpus.draw(&mut Rng::new(!seed), &mut self.drawn);
         self.open.clone_from(&self.drawn);
@@ -269,17 +304,33 @@ impl Strategy for ReadsFrom {
         self.drawn.clear();
         self.open.clear();
         self.origin = None;
+        self.is_other = false;
+        if let Some(other) = &mut self.other_base {
+            other.begin_watching();
+        }
     }
 
-    fn watch(&mut self, pending: &Pending) {
+    fn watch(&mut self, thread: usize, pending: &Pending) {
         self.note(pending);
+        if let Some(other) = &mut self.other_base {
+            other.watch(thread, pending);
+        }
     }
 
-    fn thread_started(&mut self, _thread: usize, _parent: usize, _site_key: u64) {}
+    fn thread_started(&mut self, thread: usize, parent: usize, site_key: u64) {
+        if let Some(other) = &mut self.other_base {
+            other.thread_started(thread, parent, site_key);
+        }
+    }
 
     fn pick(&mut self, view: &View<'_>) -> usize {
         let picked = self.choose(view);
+        let is_other = self.is_other && !self.is_due;
         self.note(&view.pending[picked]);
+        // Where it picked itself it has noted that.
+        if let Some(other) = self.other_base.as_mut().filter(|_| !is_other) {
+            other.watch(picked, &view.pending[picked]);
+        }
         picked
     }
 
@@ -307,15 +358,24 @@ impl Strategy for ReadsFrom {
             }
         }
         self.log.clear();
+        if let Some(other) = &mut self.other_base {
+            other.learn();
+        }
     }
 
     fn pass(&mut self, experience: &mut Experience<'_>) {
         self.corpus.pass(experience);
         self.places.pass(experience);
+        if let Some(other) = &mut self.other_base {
+            other.pass(experience);
+        }
     }
 
     fn logs(&mut self, visit: &mut dyn FnMut(&mut Log)) {
         visit(&mut self.log);
+        if let Some(other) = &mut self.other_base {
+            other.logs(visit);
+        }
     }
 
     fn needs_site_keys(&self) -> bool {

@@ -334,11 +334,12 @@ pub trait Strategy {
     fn end(&mut self) {}
 
     /// An execution begins that another strategy leads. One that learns may look on:
-    /// [`Strategy::watch`], [`Strategy::end`] and [`Strategy::learn`] are called for it as well.
+    /// [`Strategy::thread_started`], [`Strategy::watch`], [`Strategy::end`] and
+    /// [`Strategy::learn`] are called for it as well.
     fn begin_watching(&mut self) {}
 
-    /// The strategy that leads has picked a thread that stands before this.
-    fn watch(&mut self, _pending: &Pending) {}
+    /// The strategy that leads has picked `thread`, which stands before this.
+    fn watch(&mut self, _thread: usize, _pending: &Pending) {}
 
     /// After an execution that followed a recorded schedule: the index of the first switch
     /// that could not be followed. After a directed one: the index of the first event that did

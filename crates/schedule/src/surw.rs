@@ -145,10 +145,20 @@ impl Surw {
 
 impl Strategy for Surw {
     fn begin(&mut self, seed: u64, _length: u64) {
+        self.begin_watching();
         self.rng = Rng::new(seed);
-        self.log.clear();
-        self.intended = None;
         self.select();
+    }
+
+    fn begin_watching(&mut self) {
+        self.log.clear();
+        self.left.clear();
+        self.selected = Selected::Nothing;
+        self.intended = None;
+    }
+
+    fn watch(&mut self, thread: usize, pending: &Pending) {
+        self.note(thread, pending);
     }
 
     fn thread_started(&mut self, thread: usize, parent: usize, _site_key: u64) {
