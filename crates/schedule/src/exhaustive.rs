@@ -12,7 +12,9 @@
 //!
 //! Limits:
 //! 1. A thread that has yielded twice without anything being written waits until something is,
-//!    or nobody else can run: loops that wait are unrolled so far and no further.
+//!    or nobody else can run: loops that wait are unrolled so far and no further. Where all threads
+//!    that can run wait like that and a deadline could pass, it passes before their next turn or after
+//!    the loops have ended: [`IDLE_TURNS`] turns later, they are taken for endless.
 //! 2. Operations conflict if they touch the same 16 bytes and one of them writes. A longer
 //!    access counts with its first byte. What cannot be seen by address (sleeping, input and
 //!    output, starting threads) conflicts with everything of its kind.
@@ -72,9 +74,17 @@ struct Course {
     is_searched: bool,
     /// How often each thread has yielded since something was written.
     yields: Vec<u8>,
+    /// Turns of loops since all threads wait for a change.
+    idle_turns: u32,
 }
 
 impl Course {
+    /// Something has changed: whoever waits for that may look again.
+    fn changed(&mut self) {
+        self.yields.clear();
+        self.idle_turns = 0;
+    }
+
     /// Whether a thread has looked for a change often enough, and waits for one.
     fn is_idle(&self, thread: usize) -> bool {
         self.yields
@@ -103,6 +113,9 @@ impl Course {
 
 /// How often a thread may yield without anything being written before it waits for a change.
 pub const UNROLLED: u8 = 2;
+/// Turns of loops, of all threads together, after which these only wait for time to pass. Locks spin
+/// about a hundred times before they block. Less than what lets the runtime pass time by itself.
+const IDLE_TURNS: u32 = 512;
 
 /// Words of the log. What they carry stands in the bits above [`TAG_BITS`].
 mod word {
@@ -224,10 +237,16 @@ impl Exhaustive {
         let first = self.first(view);
         let goes_on = self.goes_on(view);
         let is_forced = self.forced(view).is_some();
+        // One more turn changes nothing, so that time may as well pass before the first.
+        let is_idle_turn = is_forced && view.yielded && self.course.idle_turns > 1;
+        let expiry = view.expiry.filter(|_| !is_idle_turn);
+        if is_idle_turn && self.course.idle_turns > IDLE_TURNS {
+            return self.end_as_searched();
+        }
         let is_single = is_forced
             || view.enabled.len() == 1
             || goes_on && self.course.preemptions == self.bound && first == view.current;
-        if is_single && view.expiry.is_none() && !self.course.pick.is_multiple_of(LOOKS) {
+        if is_single && expiry.is_none() && !self.course.pick.is_multiple_of(LOOKS) {
             if !is_forced && view.enabled.len() > 1 {
                 self.keep_within_bound();
             }
@@ -262,7 +281,7 @@ impl Exhaustive {
         if options.last() == Some(&(first as u16)) {
             options.rotate_right(1);
         }
-        if let Some(expiry) = &view.expiry {
+        if let Some(expiry) = &expiry {
             let state = self.behind_expiry(expiry);
             let spare = self.bound - self.course.preemptions;
             let last = match goes_on {
@@ -282,11 +301,16 @@ impl Exhaustive {
             self.keep_within_bound();
         }
         let Some(chosen) = chosen else {
-            (self.course.is_known, self.course.is_searched) = (true, true);
-            return NOBODY;
+            return self.end_as_searched();
         };
         self.note(word::CHOSEN, chosen as u64);
         chosen
+    }
+
+    /// All that follows was searched before, or will be.
+    fn end_as_searched(&mut self) -> usize {
+        (self.course.is_known, self.course.is_searched) = (true, true);
+        NOBODY
     }
 
     /// The state behind what `thread` stands before.
@@ -410,7 +434,7 @@ impl Exhaustive {
             let pending = PartialOrder::expiry(expiry);
             course.order.step(PartialOrder::TIME, &pending);
         }
-        course.yields.clear();
+        course.changed();
     }
 
     fn go_on(&mut self, view: &View<'_>, thread: usize) {
@@ -423,7 +447,7 @@ impl Exhaustive {
             course.order.step(thread, pending);
         }
         if PartialOrder::is_write(pending) {
-            course.yields.clear();
+            course.changed();
         }
     }
 }
@@ -433,7 +457,7 @@ impl Strategy for Exhaustive {
         // What an execution wrote that was broken off, to be run again, is what to repeat.
         self.absorb();
         self.course.order.back_to(self.path.len());
-        self.course.yields.clear();
+        self.course.changed();
         (self.course.pick, self.course.preemptions) = (0, 0);
         (self.course.is_known, self.course.is_searched) = (self.is_finished, false);
     }
@@ -443,6 +467,8 @@ impl Strategy for Exhaustive {
     fn pick(&mut self, view: &View<'_>) -> usize {
         if view.yielded {
             self.course.count_yield(view.current);
+            let is_idle_turn = view.expiry.is_some() && self.forced(view).is_some();
+            self.course.idle_turns += u32::from(is_idle_turn);
         }
         let picked = if self.course.is_searched {
             NOBODY

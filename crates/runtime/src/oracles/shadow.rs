@@ -374,7 +374,7 @@ impl Shadow {
         let mut races = false;
         // Entries of this execution, and how many of them the new one stands for.
         let (mut used, mut replaced) = (0, 0);
-        for (index, earlier) in slots.iter().enumerate() {
+        for (index, earlier) in slots.iter_mut().enumerate() {
             if earlier.stamp as u32 != stamp as u32 {
                 // Slots fill up in order within an execution.
                 place = place.min(index);
@@ -392,6 +392,10 @@ impl Shadow {
                 && other_mask & mask == mask
                 && stronger(other_kind, kind)
             {
+                if earlier.what >> 32 == what >> 32 {
+                    // Of several equal ones the latest is the one to show.
+                    earlier.what = what;
+                }
                 return races;
             }
             if is_own || is_seen(clocks, what, earlier) {
