@@ -7,6 +7,9 @@
 //! strategy finds new is not over, only rare. An exhaustive search takes a small share, and if it
 //! gets through, nothing is left to do.
 //!
+//! The strategies that learn most also learn from the first executions of the others. The very
+//! first execution is a random walk.
+//!
 //! The seed draws whose turn it is. As shares depend on what was seen, the same row of plans
 //! gives the same executions.
 
