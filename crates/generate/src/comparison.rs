@@ -3,7 +3,7 @@
 //!
 //! What is the same, exactly. Both forms run under the strategy `serial`: a thread goes on until it ends, waits or
 //! yields. So calls are made in the same order, and held results are held for as long. Then these have to be equal, event
-//! by event and in one order over all threads ([`observed`]):
+//! by event and in one order over all threads:
 //!
 //! - functions of the crate under test that are entered and left: iterators are advanced as far, futures are driven as
 //!   far, closures are called as often, and everything is dropped at the same time;
