@@ -133,11 +133,19 @@ fn said(kept: &Kept) -> String {
     }
 }
 
+/// What the source of the crate says about a report.
+fn verdict<'a>(one: &'a Popular, found: &Reported) -> &'a str {
+    match (found.failing.is_empty(), one.explained.as_str()) {
+        (false, "") => "**Not looked up in the source yet.**",
+        (_, explained) => explained,
+    }
+}
+
 const INTRODUCTION: &str = "# Popular types of current crates
 
 What a usual run of `cargo raddle generate` says about types that are used a lot, with their names alone. They stand in
 `subjects/generate-types.toml`, and were chosen before anything was known about them. Nothing may be found in them but what
-is true: every report is looked up in the source of its crate, and the last column says what was seen there. What is not checked in a type,
+is true: the last column says what the source of the crate shows about a report, or that it was not read yet. What is not checked in a type,
 and for which methods, is a part of the output; here it is how many of the results were compared with orders of their calls.
 
 ";
@@ -175,7 +183,7 @@ pub fn write() -> Result<()> {
             found.executions,
             found.checked,
             said(&kept).replace('|', "\\|"),
-            one.explained
+            verdict(one, found)
         );
     }
     let _ = write!(
