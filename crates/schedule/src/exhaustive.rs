@@ -14,7 +14,7 @@
 //! 1. A thread that has yielded twice without anything being written waits until something is,
 //!    or nobody else can run: loops that wait are unrolled so far and no further. Where all threads
 //!    that can run wait like that and a deadline could pass, it passes before their next turn or after
-//!    the loops have ended: [`IDLE_TURNS`] turns later, they are taken for endless.
+//!    the loops have ended: `IDLE_TURNS` turns later, they are taken for endless.
 //! 2. Operations conflict if they touch the same 16 bytes and one of them writes. A longer
 //!    access counts with its first byte. What cannot be seen by address (sleeping, input and
 //!    output, starting threads) conflicts with everything of its kind.
