@@ -80,11 +80,6 @@ pub fn panic_site(result: &str) -> &str {
     text.split_once(": ").map_or(text, |(site, _)| site)
 }
 
-/// What a panic says, of its text.
-pub fn panic_message(result: &str) -> &str {
-    result.split_once(": ").map_or("", |(_, message)| message)
-}
-
 impl History {
     /// What an execution did; if calls were made one after the other, once per order.
     pub fn read(test: &TestCase, execution: &MarkedExecution) -> BTreeMap<usize, Self> {

@@ -13,9 +13,9 @@ use raddle_abi::plan::Memory;
 use raddle_trace::runner::{Outcome, Runner};
 
 use crate::eviction::Evictions;
-use crate::history::{History, Step, is_panic, panic_message, panic_site};
+use crate::history::{History, Step, is_panic, panic_site};
 use crate::linearize::{
-    Explained, Freedom, Likely, Observation, Observed, Played, Sequential, explain, fits, is_same,
+    Explained, Freedom, Likely, Observation, Observed, Played, Sequential, explain,
 };
 use crate::order::{self, turns};
 use crate::place::in_package;
@@ -78,10 +78,6 @@ pub enum Excuse {
     SharedEffect,
     /// Orders explain it in which a cache drops entries.
     Eviction,
-    /// Orders explain it in which calls are refused for other reasons, or call no closure in vain.
-    Reason,
-    /// Orders explain it in which a call waits while others are made.
-    Waiting,
     /// Orders explain it that are run by other threads, or with pauses.
     Manner,
 }
@@ -96,8 +92,6 @@ impl Excuse {
             Self::StaleReads => "loads may read stale values",
             Self::SharedEffect => "calls that wait for another one may share its effect",
             Self::Eviction => "a cache may drop entries at any time",
-            Self::Reason => "a call may be refused for another reason, or call a closure in vain",
-            Self::Waiting => "a call may be served while it waits",
             Self::Manner => "it depends on which thread calls, or on pauses between calls",
         }
     }
@@ -239,9 +233,8 @@ impl Judge<'_> {
         if method.is_some_and(|method| method.weakness == Weakness::MayFail) {
             return None;
         }
-        // What a method says that it does is no failure, be it said only by the message of the panic.
-        let is_promised = method.is_none_or(|method| method.may_panic) || is_refusal(text);
-        if kind == Kind::Sequential && is_promised {
+        // What a method says that it does is no failure.
+        if kind == Kind::Sequential && method.is_none_or(|method| method.may_panic) {
             return None;
         }
         let name = method.map_or("drop", |method| &method.name);
@@ -275,7 +268,7 @@ impl Judge<'_> {
         if !self.is_feasible(test, orders) {
             return None;
         }
-        let observation = self.observation(test, history, Strictness::Blocked);
+        let observation = self.observation(test, history, Strictness::Weak);
         let stuck = pending.iter().find(|thread| {
             let turns = turns(**thread, &history.threads[**thread]);
             let mut goal = StuckAt {
@@ -331,19 +324,15 @@ impl Judge<'_> {
             explain(&observation, orders, STEPS) != Explained::No
         };
         let is_explained = explains(Strictness::Weak) || explains(Strictness::Written);
-        let is_alike = !is_explained && explains(Strictness::Alike);
         let excuse = match () {
             () if self.memory == Memory::Weak => Some(Excuse::StaleReads),
             () if self.program.defers_work() => Some(Excuse::DeferredWork),
             () if is_bulk => Some(Excuse::PartByPart),
             () if is_explained && self.has_shared(test, history) => Some(Excuse::SharedEffect),
             () if is_explained => Some(Excuse::Unchecked),
-            () if is_alike => Some(Excuse::Reason),
             () if self.evicts(test, history, orders) => Some(Excuse::Eviction),
             () if self.varies(test, history, orders) => Some(Excuse::Manner),
             () if self.depends_on_threads(test, orders) => Some(Excuse::Manner),
-            () if self.depends_on_time(test, orders) => Some(Excuse::Manner),
-            () if self.waits(test, history, orders) => Some(Excuse::Waiting),
             () => None,
         };
         if let Some(excuse) = excuse {
@@ -407,52 +396,13 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether orders give other results if time passes otherwise.
-    fn depends_on_time(&self, test: &TestCase, orders: &mut Orders<'_>) -> bool {
-        let serial = self.serial_orders(test);
-        let in_time = |manner: &Manner| {
-            let mut otherwise = orders.otherwise(*manner, OTHERWISE);
-            otherwise.run(&serial);
-            let whole = serial.iter().filter_map(|order| otherwise.history(order));
-            whole.cloned().collect::<Vec<_>>()
-        };
-        let histories: Vec<History> = Manner::IN_TIME.iter().flat_map(in_time).collect();
-        histories.iter().any(|history| {
-            let observation = self.observation(test, history, Strictness::Written);
-            explain(&observation, orders, STEPS) == Explained::No
-        })
-    }
-
-    /// Whether orders explain the results in which others are made while a call waits: who waits to put something in may
-    /// be served by one who takes all, for example. Where they are too many, they count as doing so.
-    fn waits(&self, test: &TestCase, history: &History, orders: &mut Orders<'_>) -> bool {
-        if !orders.has_stuck() {
-            return false;
-        }
-        let observation = self.observation(test, history, Strictness::Written);
-        let start = vec![0; observation.threads.len()];
-        let all = observation.completions(&start, &[], OTHERWISE);
-        if all.len() >= OTHERWISE {
-            return true;
-        }
-        let mut waiting = orders.otherwise(Manner::WAITING, OTHERWISE);
-        waiting.run(&all);
-        let mut whole = all.iter().filter_map(|order| waiting.history(order));
-        whole.any(|other| is_like(history, &observation, other))
-    }
-
     fn observation(&self, test: &TestCase, history: &History, how: Strictness) -> Observation {
         let freedom = |call: usize| {
             let operation = test.call(call).map_or(u16::MAX, |call| call.operation);
             let is_unwritten = self.program.is_unwritten(operation);
             match (self.program.weakness(operation), how) {
                 (Weakness::Random, _) => Freedom::Any,
-                (_, Strictness::Blocked | Strictness::Written | Strictness::Alike)
-                    if is_unwritten =>
-                {
-                    Freedom::Any
-                }
-                (Weakness::None, Strictness::Alike) => self.alike(operation),
+                (_, Strictness::Written) if is_unwritten => Freedom::Any,
                 (Weakness::None, _) | (_, Strictness::Strict) => Freedom::Strict,
                 (Weakness::Observer | Weakness::Bulk | Weakness::Structure, _) => Freedom::Any,
                 (Weakness::MayFail | Weakness::Relaxed, _) => Freedom::Optional,
@@ -486,8 +436,8 @@ impl Judge<'_> {
             let binds = match how {
                 _ if weakness.is_never_checked() => false,
                 Strictness::Strict => freedom(step.call) == Freedom::Strict,
-                Strictness::Weak | Strictness::Blocked => true,
-                Strictness::Written | Strictness::Alike => {
+                Strictness::Weak => true,
+                Strictness::Written => {
                     let call = test.call(step.call);
                     call.is_none_or(|call| self.program.is_written_after(call.operation))
                 }
@@ -501,15 +451,6 @@ impl Judge<'_> {
                 false => Vec::new(),
             },
             finally: Vec::new(),
-        }
-    }
-
-    /// How a result may differ that means the same.
-    fn alike(&self, operation: u16) -> Freedom {
-        let method = self.program.methods.get(&operation);
-        match method.is_some_and(|method| method.may_call_in_vain) {
-            true => Freedom::InVain,
-            false => Freedom::Refused,
         }
     }
 
@@ -532,10 +473,8 @@ impl Judge<'_> {
     /// thread has ended before orders nothing; and a written test does not see it.
     fn span(&self, step: &Step, how: Strictness) -> (usize, Option<usize>) {
         match (self.memory, how) {
-            (Memory::Weak, _) | (_, Strictness::Written | Strictness::Alike) => {
-                (0, step.ended.map(|_| usize::MAX))
-            }
-            (Memory::Sc, _) => (step.started, step.ended),
+            (Memory::Sc, Strictness::Strict | Strictness::Weak) => (step.started, step.ended),
+            (Memory::Weak, _) | (_, Strictness::Written) => (0, step.ended.map(|_| usize::MAX)),
         }
     }
 
@@ -601,14 +540,8 @@ enum Strictness {
     Strict,
     /// Those of weak methods do not, unless they come when all threads have ended.
     Weak,
-    /// Nor do those that a written test does not compare: the text of a handle may show what others have done since the
-    /// call returned it.
-    Blocked,
     /// Nor does anything that a written test does not compare: some results, and when calls were made.
     Written,
-    /// Nor does the reason of a refusal: if there are several, it is not said which of them is told. Nor whether a closure was
-    /// called in vain, if nothing says how often it is.
-    Alike,
 }
 
 impl Judgement {
@@ -630,67 +563,10 @@ fn fails_without_reason(result: &str) -> bool {
         .any(|word| result.contains(word))
 }
 
-/// Beginnings of the messages of panics that were not written for their place.
-const UNINTENDED: &[&str] = &[
-    "already ",
-    "assertion ",
-    "attempt to ",
-    "byte index ",
-    "called `",
-    "cannot ",
-    "capacity overflow",
-    "explicit panic",
-    "index ",
-    "internal error: ",
-    "misaligned ",
-    "not implemented",
-    "not yet implemented",
-    "null pointer ",
-    "range ",
-    "slice index ",
-    "source slice length",
-    "unsafe precondition",
-];
-
-/// Whether a panic has a message of its own, by which the crate says what a caller must not do.
-fn is_refusal(panic: &str) -> bool {
-    let message = panic_message(panic);
-    !message.is_empty() && !UNINTENDED.iter().any(|words| message.starts_with(words))
-}
-
 fn have_panic(steps: &[Step]) -> bool {
     steps
         .iter()
         .any(|step| step.result.as_deref().is_some_and(is_panic))
-}
-
-/// Whether an order of the same calls gave what was observed.
-fn is_like(history: &History, observation: &Observation, other: &History) -> bool {
-    let steps = history.threads.iter().zip(&observation.threads);
-    let mut steps = steps
-        .zip(&other.threads)
-        .flat_map(|((steps, seen), others)| {
-            let seen = steps.iter().zip(seen);
-            seen.map(move |(step, seen)| {
-                let mut others = others.iter();
-                let other =
-                    others.find(|one| (one.call, one.is_second) == (step.call, step.is_second));
-                (step, seen, other)
-            })
-        });
-    let are_steps = steps.all(|(step, seen, other)| match other {
-        None => step.is_second,
-        Some(other) => match (&seen.result, &other.result) {
-            (Some(one), Some(other)) => fits(one, other, seen.freedom),
-            _ => true,
-        },
-    });
-    let mut after = observation.after.iter().zip(&other.after);
-    are_steps
-        && after.all(|((one, binds), other)| match (one, &other.result) {
-            (Some(one), Some(other)) => !binds || is_same(one, other),
-            _ => true,
-        })
 }
 
 /// Whether a thread panicked.

@@ -90,11 +90,6 @@ impl<'a> Orders<'a> {
         }
     }
 
-    /// Whether some call of an order never returned.
-    pub fn has_stuck(&self) -> bool {
-        self.known.values().any(|played| *played == Played::Stuck)
-    }
-
     /// What an order did, if it was run to its end.
     pub fn history(&self, order: &[u8]) -> Option<&History> {
         self.whole.get(order)

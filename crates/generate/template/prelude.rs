@@ -35,8 +35,6 @@ const PAUSED: u8 = 1;
 const OWN_THREADS: u8 = 2;
 const ENDED_EARLY: u8 = 4;
 const MOVED: u8 = 8;
-const SLOW_CLOCK: u8 = 16;
-const WAITING: u8 = 32;
 
 fn mark(kind: u32, number: u32, text: &str) {
     unsafe { raddle::raddle_harness_mark(kind, number, text.as_ptr(), text.len()) }
@@ -490,7 +488,6 @@ fn run_order(
         let thread = usize::from(turn & 0x0f);
         let Some(runner) = threads.get_mut(thread) else { continue };
         pass_only_parts(hands, runner.hand);
-        slow_clock(test);
         runner.follow(*turn, objects);
         pause(test);
     }
@@ -510,13 +507,6 @@ fn pause(test: &Test) {
     }
 }
 
-/// Looks at the clock until a look takes longer.
-fn slow_clock(test: &Test) {
-    if test.manner & SLOW_CLOCK != 0 {
-        (0..1024).for_each(|_| drop(std::time::Instant::now()));
-    }
-}
-
 /// The same, where each thread of the test makes its calls. It ends with the last of them, or with the last of all.
 fn run_order_by_threads(
     test: &Test,
@@ -526,8 +516,8 @@ fn run_order_by_threads(
     before: &'static Fed,
 ) {
     std::thread::scope(|scope| {
-        let (done, is_done) = std::sync::mpsc::channel::<usize>();
-        let threads = test.threads.iter().zip(hands).enumerate().map(|(index, (calls, hand))| {
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let threads = test.threads.iter().zip(hands).map(|(calls, hand)| {
             let (give, turns) = std::sync::mpsc::channel::<u8>();
             let (hand, done) = (*hand, done.clone());
             let thread = scope.spawn(move || {
@@ -536,31 +526,18 @@ fn run_order_by_threads(
                 let mut runner = Runner::new(calls, hand, Some(before), number);
                 for turn in turns {
                     runner.follow(turn, objects);
-                    let _ = done.send(index);
+                    let _ = done.send(());
                 }
             });
             Some((give, thread))
         });
         let mut threads: Vec<_> = threads.collect();
-        // Turns of each thread that it has not come to the end of.
-        let mut open = vec![0_usize; threads.len()];
         for (index, turn) in order.iter().enumerate() {
             let number = usize::from(turn & 0x0f);
             let Some(Some((give, _))) = threads.get(number) else { continue };
-            if open.iter().all(|turns| *turns == 0) {
-                pass_only_parts(hands, hands[number]);
-            }
+            pass_only_parts(hands, hands[number]);
             let _ = give.send(*turn);
-            open[number] += 1;
-            while open[number] > 0 {
-                let done = match test.manner & WAITING {
-                    0 => is_done.recv().ok(),
-                    _ => is_done.recv_timeout(std::time::Duration::from_secs(3600)).ok(),
-                };
-                // It waits for others.
-                let Some(done) = done else { break };
-                open[done] -= 1;
-            }
+            let _ = is_done.recv();
             pause(test);
             let is_last = order[index + 1..].iter().all(|turn| usize::from(turn & 0x0f) != number);
             if is_last && test.manner & ENDED_EARLY != 0 {
