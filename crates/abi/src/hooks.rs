@@ -101,6 +101,11 @@ hooks! {
     WRITE = __raddle_write(address: Pointer, len: I64, site: Pointer) -> Void;
     /// A volatile access is about to happen; `write` is 0 or 1.
     VOLATILE = __raddle_volatile(address: Pointer, len: I64, write: I32, site: Pointer) -> Void;
+    /// A function of libc is about to be called, or has returned. `call` is its number in
+    /// [`libc::ALL`](crate::libc::ALL), with bits of [`libc::PRIVATE`](crate::libc::PRIVATE), and [`libc::RETURNED`](crate::libc::RETURNED) in the latter
+    /// case. `variadic` points to the number of variadic arguments and the arguments. What
+    /// the call reads has the site `reads`, what it writes `writes`.
+    CALL = __raddle_call(call: I32, first: I64, second: I64, third: I64, fourth: I64, variadic: Pointer, result: I64, reads: Pointer, writes: Pointer) -> Void;
     /// Atomic load; `order` as in [`order`].
     LOAD_8 = __raddle_load_8(address: Pointer, order: I32, site: Pointer) -> I8;
     /// Atomic load.
@@ -138,6 +143,8 @@ hooks! {
     FENCE = __raddle_fence(order: I32, site: Pointer) -> Void;
     /// A spin hint (`pause`).
     SPIN = __raddle_spin(site: Pointer) -> Void;
+    /// Reads the processor's counter of cycles.
+    CYCLES = __raddle_cycles() -> I64;
     /// The call that follows (an allocation, a free, a libc function, the start of a panic)
     /// stands at `site`. Never tests the flags: also wanted before the snapshot.
     AT = __raddle_at(site: Pointer) -> Void;

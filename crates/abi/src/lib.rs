@@ -16,6 +16,7 @@ pub mod env;
 pub mod finding;
 pub mod hooks;
 pub mod key;
+pub mod libc;
 pub mod mark;
 pub mod plan;
 pub mod record;
@@ -23,4 +24,4 @@ pub mod site;
 
 /// Version of everything in this crate. The runtime refuses to work with a tool of another
 /// version; both are built from the same sources, so a mismatch means a stale cache.
-pub const ABI_VERSION: u32 = 21;
+pub const ABI_VERSION: u32 = 23;

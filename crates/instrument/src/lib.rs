@@ -33,7 +33,7 @@ pub use self::path::{function_path, normalize};
 pub use self::program::{Program, ProgramError, examine};
 pub use self::refusals::refused_sources;
 pub use self::rustc_wrapper::rustc_wrapper;
-pub use self::unseen::unseen_synchronisation;
+pub use self::unseen::{unseen_code, unseen_synchronisation};
 pub use self::work_lock::WorkLock;
 
 use std::path::Path;

@@ -18,18 +18,25 @@ pub fn synchronises(file: &[u8]) -> bool {
     object_synchronises(file)
 }
 
+/// Whether a program or a library has hooks.
+pub fn is_instrumented(file: &[u8]) -> bool {
+    object::File::parse(file).is_ok_and(|object| has_hooks(&object))
+}
+
+/// An object is instrumented as a whole or not at all, and atomic instructions in it stand beside
+/// their hooks.
+fn has_hooks(object: &object::File<'_>) -> bool {
+    object
+        .symbols()
+        .chain(object.dynamic_symbols())
+        .any(|symbol| symbol.name().is_ok_and(|name| name.starts_with(HOOKS)))
+}
+
 fn object_synchronises(file: &[u8]) -> bool {
     let Ok(object) = object::File::parse(file) else {
         return false;
     };
-    // An object is instrumented as a whole or not at all, and atomic instructions in it stand
-    // beside their hooks.
-    let is_hook = |name: &str| name.starts_with(HOOKS);
-    let is_instrumented = object
-        .symbols()
-        .chain(object.dynamic_symbols())
-        .any(|symbol| symbol.name().is_ok_and(is_hook));
-    !is_instrumented
+    !has_hooks(&object)
         && object
             .sections()
             .filter(|section| section.kind() == SectionKind::Text)

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::compiler::notes_beside;
-use crate::machine_code::synchronises;
+use crate::machine_code::{is_instrumented, synchronises};
 
 /// Libraries whose synchronisation is interposed, or for themselves only.
 const KNOWN: &[&str] = &[
@@ -21,6 +21,8 @@ const KNOWN: &[&str] = &[
     "libstdc++.so",
     "libc++.so",
     "libc++abi.so",
+    // Calls of it are announced as what they do.
+    "libatomic.so",
     "libraddle_runtime",
 ];
 
@@ -38,6 +40,16 @@ pub fn unseen_synchronisation(exe: &Path) -> Vec<String> {
         }
     }
     names
+}
+
+/// Names of the shared libraries of a program whose accesses to memory are not seen.
+pub fn unseen_code(exe: &Path) -> Vec<String> {
+    let unknown = |(name, path): (String, String)| {
+        let is_known = KNOWN.iter().any(|known| name.starts_with(known));
+        let is_seen = || std::fs::read(&path).is_ok_and(|file| is_instrumented(&file));
+        (!is_known && !is_seen()).then_some(name)
+    };
+    libraries(exe).into_iter().filter_map(unknown).collect()
 }
 
 fn noted(output: &Path) -> Vec<String> {

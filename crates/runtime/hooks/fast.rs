@@ -43,6 +43,14 @@ unsafe extern "C" {
     fn __raddle_slow_read(address: *const u8, len: u64, site: Site);
     fn __raddle_slow_write(address: *const u8, len: u64, site: Site);
     fn __raddle_slow_volatile(address: *const u8, len: u64, write: u32, site: Site);
+    fn __raddle_slow_call(
+        call: u32,
+        arguments: *const [u64; 4],
+        variadic: *const u64,
+        result: u64,
+        reads: Site,
+        writes: Site,
+    );
     fn __raddle_slow_load(address: *const u8, size: u32, order: u32, site: Site) -> u64;
     fn __raddle_slow_store(address: *mut u8, value: u64, size: u32, order: u32, site: Site);
     fn __raddle_slow_rmw(
@@ -63,6 +71,7 @@ unsafe extern "C" {
     ) -> u64;
     fn __raddle_slow_fence(order: u32, site: Site);
     fn __raddle_slow_spin(site: Site);
+    fn __raddle_slow_cycles() -> u64;
     fn __raddle_slow_asm(site: Site);
     fn __raddle_slow_lock(event: u32, lock: *const u8, site: Site);
     fn __raddle_slow_phase(event: u32, value: u64, frame: *const u8, site: Site);
@@ -141,6 +150,25 @@ extern "C" fn __raddle_volatile(address: *const u8, len: u64, write: u32, site: 
     if wanted(FLAG_SYNC) {
         // SAFETY: the arguments are those of an instrumented volatile access.
         unsafe { __raddle_slow_volatile(address, len, write, site) }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_call(
+    call: u32,
+    first: u64,
+    second: u64,
+    third: u64,
+    fourth: u64,
+    variadic: *const u64,
+    result: u64,
+    reads: Site,
+    writes: Site,
+) {
+    if wanted(FLAG_PLAIN) {
+        let arguments = [first, second, third, fourth];
+        // SAFETY: the arguments are those of an instrumented call.
+        unsafe { __raddle_slow_call(call, &raw const arguments, variadic, result, reads, writes) }
     }
 }
 
@@ -313,6 +341,16 @@ extern "C" fn __raddle_fence(order: u32, site: Site) {
         // SAFETY: the arguments are those of an instrumented fence.
         unsafe { __raddle_slow_fence(order, site) }
     }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_cycles() -> u64 {
+    if wanted(FLAG_SYNC) {
+        // SAFETY: reads a clock.
+        return unsafe { __raddle_slow_cycles() };
+    }
+    // SAFETY: every processor of this architecture has the counter.
+    unsafe { core::arch::x86_64::_rdtsc() }
 }
 
 #[unsafe(no_mangle)]

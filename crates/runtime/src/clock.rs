@@ -22,6 +22,8 @@ pub const REALTIME_START: i64 = 1_750_000_000;
 /// others wait. An execution in which they are more never ends.
 const MOST_IDLE_JUMPS: u32 = 100_000;
 
+/// `CLOCK_MONOTONIC`.
+pub const CLOCK_MONOTONIC: i32 = 1;
 const CLOCK_REALTIME: i32 = 0;
 const CLOCK_REALTIME_COARSE: i32 = 5;
 const CLOCK_TAI: i32 = 11;
@@ -64,7 +66,7 @@ pub fn read(clock: i32) -> (i64, i64) {
     if native::follow_time() {
         execution.now += 1;
     } else {
-        execution.now += tick(execution.clock_reads);
+        execution.now += tick(execution.clock_reads) + u64::from(execution.slow_clock);
     }
     let now = execution.now;
     if timers::next().is_some_and(|time| time <= now) && live() {

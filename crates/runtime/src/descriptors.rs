@@ -31,6 +31,8 @@ struct Opened {
     outside: bool,
     /// Of a timer: its clock, and the descriptor that it was opened as.
     timer: Option<(i32, usize)>,
+    /// What is read from it is random.
+    is_random: bool,
 }
 
 struct Table {
@@ -159,6 +161,7 @@ pub fn note_opened(result: isize, outside: bool) -> isize {
             descriptor,
             outside,
             timer: None,
+            is_random: false,
         });
     }
     result
@@ -166,12 +169,26 @@ pub fn note_opened(result: isize, outside: bool) -> isize {
 
 /// Notes the result of a call that opens another descriptor for the same thing.
 fn note_duplicate(result: isize, old: usize) -> isize {
-    let timer = find(old).and_then(|open| open.timer);
+    let same = find(old).map(|open| (open.timer, open.is_random));
     note_opened(result, is_outside(old));
-    if let Some(new) = TABLE.get().opened.last_mut().filter(|_| result >= 0) {
-        new.timer = timer;
+    if let Some((timer, is_random)) = same
+        && let Some(new) = TABLE.get().opened.last_mut().filter(|_| result >= 0)
+    {
+        (new.timer, new.is_random) = (timer, is_random);
     }
     result
+}
+
+/// What is read from a descriptor that was just opened is random.
+pub fn mark_random(opened: isize) {
+    if let Some(open) = usize::try_from(opened).ok().and_then(find) {
+        open.is_random = true;
+    }
+}
+
+/// Whether what is read from a descriptor is random.
+pub fn is_random(descriptor: usize) -> bool {
+    find(descriptor).is_some_and(|open| open.is_random)
 }
 
 /// Opens a timer's descriptor, which is an event counter with these flags.

@@ -120,6 +120,8 @@ pub struct Execution {
     pub expired_early: bool,
     /// Looks at the clock since anything changed.
     pub clock_reads: u32,
+    /// Nanoseconds that each look at the clock takes longer, because the program under test asked for it.
+    pub slow_clock: u32,
     /// Whether all who wait for input or output have looked for it since anything changed.
     pub looked: bool,
     /// Real nanoseconds waited for the world outside since virtual time last passed.
@@ -158,6 +160,8 @@ pub struct Execution {
     pub gate: Option<usize>,
     /// Whether the strategy was set aside because the execution is long, or stands still.
     pub fair: bool,
+    /// Whether the test has returned: what follows until the program ends has one order only.
+    pub is_over: bool,
     /// Point at which the livelock oracle looks again.
     pub check_at: u64,
     /// Where threads have been while nothing changed.
@@ -188,6 +192,7 @@ impl Execution {
             timed: Vec::new(),
             expired_early: false,
             clock_reads: 0,
+            slow_clock: 0,
             looked: false,
             waited: 0,
             yields: 0,
@@ -207,6 +212,7 @@ impl Execution {
             heap: HeapState::new(),
             gate: None,
             fair: false,
+            is_over: false,
             check_at: 0,
             places: Places::new(),
             homes: Vec::new(),
@@ -234,6 +240,7 @@ impl Execution {
             timed,
             expired_early: _,
             clock_reads: _,
+            slow_clock: _,
             looked: _,
             waited: _,
             yields: _,
@@ -253,6 +260,7 @@ impl Execution {
             heap,
             gate: _,
             fair: _,
+            is_over: _,
             check_at: _,
             places: _,
             homes: _,
@@ -278,6 +286,7 @@ impl Execution {
         refill(&mut self.timed, timed);
         self.expired_early = false;
         self.clock_reads = 0;
+        self.slow_clock = 0;
         self.looked = false;
         self.waited = 0;
         self.yields = 0;
@@ -300,6 +309,7 @@ impl Execution {
         }
         self.gate = None;
         self.fair = false;
+        self.is_over = false;
         self.check_at = 0;
         self.places.forget();
         self.homes.clear();

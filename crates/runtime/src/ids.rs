@@ -47,10 +47,15 @@ pub fn index_of(thread: usize) -> Option<usize> {
     (index < world().execution.threads.len()).then_some(index)
 }
 
+/// Whether a number may be that of the program's process or of one of its threads.
+pub fn is_own(number: usize) -> bool {
+    (PROCESS..PROCESS + THREADS).contains(&number)
+}
+
 /// What the kernel means by a number of the program's own process or one of its threads. All
 /// of these are one thread for the kernel.
 pub fn to_kernel(number: usize) -> usize {
-    let is_own = |number: usize| (PROCESS..PROCESS + THREADS).contains(&number) && real() != 0;
+    let is_own = |number: usize| is_own(number) && real() != 0;
     let signed = number as i32;
     if is_own(number) {
         real()

@@ -38,12 +38,19 @@ pub fn wanted(lock: usize, mode: Mode, site: SiteId) {
 ///
 /// As long as somebody else holds the lock that leads to nothing but more points, at which other
 /// threads may run as they could have before: it waits here until the lock is released.
+///
+/// Who waits for readers tells others so: locks keep new readers out then. It goes on, and what it spins
+/// before that is one step.
 pub fn wanted_again(lock: usize, mode: Mode, site: SiteId) {
     wanted(lock, mode, site);
     let world = world();
     let execution = &mut world.execution;
     let current = execution.current;
     if !world.running || !is_taken(execution, current, lock, mode) {
+        return;
+    }
+    if is_shared(execution, lock) {
+        execution.threads[current].spin.is_one_step();
         return;
     }
     execution.hoping += 1;
@@ -71,6 +78,12 @@ fn is_taken(execution: &Execution, thread: usize, lock: usize, mode: Mode) -> bo
             && usize::from(held.thread) != thread
             && !(held.shared && mode == Mode::Shared)
     })
+}
+
+/// Whether readers have a lock.
+fn is_shared(execution: &Execution, lock: usize) -> bool {
+    let mut held = execution.held.iter();
+    held.any(|held| held.lock == lock && held.shared)
 }
 
 /// A lock can be had: the first who hopes for it may go on, as the first who waits in earnest would

@@ -109,3 +109,11 @@ pub extern "C" fn raddle_harness_gate(is_closed: u32) {
         _ => world().execution.close_gate(),
     }
 }
+
+/// Makes each look at the clock take so many nanoseconds longer, until the execution ends.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn raddle_harness_clock(nanoseconds: u32) {
+    if world().running {
+        world().execution.slow_clock = nanoseconds;
+    }
+}

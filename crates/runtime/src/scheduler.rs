@@ -133,8 +133,9 @@ fn step(operation: Operation, write: bool, address: usize, site: SiteId, yielded
         return;
     }
     let is_alone = execution.enabled.len() == 1 && !world.orders.site_keys;
+    // Turns of the fair mode do not depend on what a strategy wants to see.
     if is_alone && !(world.orders.early_time && clock::is_awaited(execution))
-        || just_picked && !yielded && !world.orders.every_operation
+        || just_picked && !yielded && (execution.fair || !world.orders.every_operation)
     {
         count_point();
         world.execution.steps[current] += 1;
@@ -234,7 +235,9 @@ fn pick(yielded: bool, expiry: Option<Expiry>) -> (usize, usize) {
     let execution = &world.execution;
     let view = view(execution, yielded, expiry);
     let default = default_pick(&view);
-    let next = if execution.fair {
+    let next = if execution.is_over {
+        default
+    } else if execution.fair {
         view.enabled_after(view.current)
     } else {
         match &mut world.orders.strategy {
@@ -261,6 +264,9 @@ fn pick_or_pass_time(yielded: bool) -> (usize, usize) {
         let orders = &world.orders;
         let is_possible =
             |expiry: &Expiry| !(execution.fair || orders.only_passed && expiry.is_early);
+        if execution.is_over {
+            return pick(yielded, None);
+        }
         let expiry = clock::expiry(execution, orders.decides_time).filter(is_possible);
         if world.orders.decides_time {
             match (pick(yielded, expiry), expiry) {

@@ -20,7 +20,7 @@ pub struct Family {
     pub child_end: u64,
     /// Longest execution so far, in points.
     pub longest: u64,
-    /// First word of the test function's result when it passes.
+    /// First word of the test function's result when it passes, once a test that returned it has passed.
     pub passing_value: Option<u64>,
     /// Which parts of stacks several threads touch.
     pub stacks: stacks::Known,
@@ -31,10 +31,6 @@ pub struct Family {
 }
 
 const KNOWN: usize = 4096;
-
-/// First word of `Ok(())` where libtest expects a `Result<(), String>`: no string is that
-/// long. A compiler that lays it out otherwise shows its own word in the first test that passes.
-const PASSING_VALUE: u64 = 1 << 63;
 
 /// Handle on both.
 pub struct Shared {
@@ -88,7 +84,6 @@ pub fn attach(descriptor: usize) -> bool {
         return false;
     }
     shared.family = own::map_shared(core::mem::size_of::<Family>()) as *mut Family;
-    shared.family().passing_value = Some(PASSING_VALUE);
     // SAFETY: the program must not find the descriptor; nothing else uses it.
     unsafe { arch::syscall(nr::CLOSE, [descriptor, 0, 0, 0, 0, 0]) };
     true
@@ -191,6 +186,13 @@ impl Shared {
         let used = self.control().output.load(Ordering::Relaxed) as usize;
         // SAFETY: that many bytes were written.
         unsafe { core::slice::from_raw_parts(self.at(control::OUTPUT_OFFSET) as *const u8, used) }
+    }
+
+    /// Forgets all that was written after these bytes.
+    pub fn cut_output(&self, bytes: usize) {
+        self.control()
+            .output
+            .fetch_min(bytes as u32, Ordering::Relaxed);
     }
 
     /// Notes a condition of [`control::conditions`].

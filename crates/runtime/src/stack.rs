@@ -180,6 +180,16 @@ pub fn of_thread(number: usize) -> Frames {
     frames
 }
 
+/// The stack of the program's code that called the runtime, which a signal interrupted.
+pub fn of_interrupted_hook(context: &arch::Interrupted) -> Frames {
+    let mut frames = Frames::EMPTY;
+    let execution = &world().execution;
+    if let Some(thread) = execution.threads.get(execution.current) {
+        frames.walk(context.frame_pointer(), thread.stack);
+    }
+    frames
+}
+
 /// Below this, no code is ever mapped.
 const FIRST_CODE: usize = 1 << 16;
 

@@ -18,6 +18,7 @@ use crate::interpose::{futex, output, random, signals, time};
 use crate::io::{self, Probe, Source};
 use crate::native;
 use crate::posix_timers;
+use crate::proc_files;
 use crate::record;
 use crate::scheduler;
 use crate::select::select;
@@ -193,6 +194,10 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
         nr::GETTIMEOFDAY => time::read_day_into(a),
         nr::TIME => time::seconds_into(a),
         nr::GETRANDOM => random::fill(a, b),
+        nr::READ if descriptors::is_random(a) => random::fill(b, c),
+        nr::READV if descriptors::is_random(a) => random::fill_vector(b, c),
+        nr::GETRUSAGE => time::usage_into(b),
+        nr::GETCPU => first_processor(a, b),
         nr::GETTID => ids::thread() as isize,
         nr::GETPID | nr::GETPGRP => ids::PROCESS as isize,
         nr::GETPPID => ids::PARENT as isize,
@@ -224,6 +229,9 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
             children::start(number, arguments)
         }
         _ => {
+            if let Some(opened) = proc_files::open(number, arguments) {
+                return opened;
+            }
             let mut substitute = ids::Substitute::default();
             let known = ids::translate(number, arguments, &mut substitute);
             let result = if world().running {
@@ -287,6 +295,10 @@ fn kernel_call(number: usize, arguments: [usize; 6]) -> isize {
             result
         }
         nr::PREAD64 | nr::LSEEK => descriptors::on_own(number, arguments),
+        nr::GETDENTS64 => {
+            proc_files::list_threads(a, b, c).unwrap_or_else(|| perform(number, arguments))
+        }
+        nr::SYSINFO => time::system_into(a, perform(number, arguments)),
         number if is_harmless(number) => perform(number, arguments),
         // Asks for a limit and sets none.
         nr::PRLIMIT64 if c == 0 => perform(number, arguments),
@@ -361,7 +373,6 @@ fn is_harmless(number: usize) -> bool {
             | nr::GETGID
             | nr::GETEGID
             | nr::UNAME
-            | nr::SYSINFO
             | nr::SCHED_GETAFFINITY
             | nr::GETRLIMIT
             | nr::GETCWD
@@ -373,16 +384,24 @@ fn is_harmless(number: usize) -> bool {
             | nr::STATX
             | nr::READLINK
             | nr::READLINKAT
-            | nr::GETDENTS64
             | nr::CLOCK_GETRES
-            | nr::GETCPU
             | nr::MEMBARRIER
             | nr::PRCTL
             | nr::GETSOCKOPT
             | nr::GETSOCKNAME
             | nr::GETPEERNAME
-            | nr::GETRUSAGE
     )
+}
+
+/// `getcpu`: all threads run on the first processor.
+fn first_processor(processor: usize, node: usize) -> isize {
+    for place in [processor, node] {
+        if place != 0 {
+            // SAFETY: the program's variable.
+            unsafe { *(place as *mut u32) = 0 };
+        }
+    }
+    0
 }
 
 /// Whether a command of `fcntl` waits for a lock on a file.

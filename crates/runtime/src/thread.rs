@@ -74,6 +74,8 @@ pub struct Spin {
     pub same: u32,
     /// Atomic operations since the thread last changed anything.
     pub idle: u32,
+    /// Hints and loads that are no scheduling points any more, if the thread changes nothing.
+    quiet: u32,
 }
 
 impl Spin {
@@ -84,12 +86,28 @@ impl Spin {
         value: 0,
         same: 0,
         idle: 0,
+        quiet: 0,
     };
 
     /// Equal reads at one site after which a loop counts as spinning.
     const SAME: u32 = 2;
     /// Operations without a change after which a loop over several sites does.
     const IDLE: u32 = 64;
+    /// More hints and loads than there are in the loops that locks spin before they make a thread sleep.
+    const BOUNDED: u32 = 512;
+
+    /// What the thread spins from here on, and does not change, is one step.
+    pub fn is_one_step(&mut self) {
+        self.quiet = Self::BOUNDED;
+    }
+
+    /// Whether a hint or a load is no scheduling point, which counts it.
+    #[inline(always)]
+    pub fn is_quiet(&mut self) -> bool {
+        let is_quiet = self.quiet > 0;
+        self.quiet -= u32::from(is_quiet);
+        is_quiet
+    }
 
     /// Whether the operation that is about to happen at `site` looks like one more turn of a
     /// spin loop, so that others should go first.
@@ -116,6 +134,7 @@ impl Spin {
         self.same = 0;
         self.idle = 0;
         self.site = 0;
+        self.quiet = 0;
     }
 }
 

@@ -144,6 +144,8 @@ functions! {
     LLVMGetAtomicRMWBinOp(*mut RawValue) -> c_uint;
     LLVMGetCmpXchgSuccessOrdering(*mut RawValue) -> c_uint;
     LLVMGetCmpXchgFailureOrdering(*mut RawValue) -> c_uint;
+    LLVMGetNormalDest(*mut RawValue) -> *mut RawBlock;
+    LLVMBasicBlockAsValue(*mut RawBlock) -> *mut RawValue;
     LLVMGetCalledValue(*mut RawValue) -> *mut RawValue;
     LLVMGetNumArgOperands(*mut RawValue) -> c_uint;
     LLVMGetTailCallKind(*mut RawValue) -> c_uint;
@@ -176,6 +178,8 @@ functions! {
     LLVMBuildSelect(*mut RawBuilder, *mut RawValue, *mut RawValue, *mut RawValue, *const c_char) -> *mut RawValue;
     LLVMBuildInsertValue(*mut RawBuilder, *mut RawValue, *mut RawValue, c_uint, *const c_char) -> *mut RawValue;
     LLVMBuildGEP2(*mut RawBuilder, *mut RawType, *mut RawValue, *mut *mut RawValue, c_uint, *const c_char) -> *mut RawValue;
+    LLVMBuildArrayAlloca(*mut RawBuilder, *mut RawType, *mut RawValue, *const c_char) -> *mut RawValue;
+    LLVMBuildStore(*mut RawBuilder, *mut RawValue, *mut RawValue) -> *mut RawValue;
     LLVMBuildLoad2(*mut RawBuilder, *mut RawType, *mut RawValue, *const c_char) -> *mut RawValue;
 
     LLVMGetMetadataKind(*mut RawMetadata) -> c_uint;

@@ -108,6 +108,28 @@ impl<'c> Builder<'c> {
         })
     }
 
+    /// An integer widened with its sign, or cut to its low bits.
+    pub fn extend(&self, value: Value<'c>, kind: Type<'c>) -> Value<'c> {
+        // SAFETY: the builder stands in a block.
+        Value::new(unsafe {
+            (api().LLVMBuildIntCast2)(self.raw(), value.raw(), kind.raw(), 1, UNNAMED)
+        })
+    }
+
+    /// Room on the stack for so many values.
+    pub fn array(&self, kind: Type<'c>, count: Value<'c>) -> Value<'c> {
+        // SAFETY: the builder stands in a block.
+        Value::new(unsafe {
+            (api().LLVMBuildArrayAlloca)(self.raw(), kind.raw(), count.raw(), UNNAMED)
+        })
+    }
+
+    /// A plain store.
+    pub fn store(&self, value: Value<'c>, address: Value<'c>) {
+        // SAFETY: the builder stands in a block.
+        unsafe { (api().LLVMBuildStore)(self.raw(), value.raw(), address.raw()) };
+    }
+
     /// Compares two integers.
     pub fn compare(&self, predicate: Predicate, left: Value<'c>, right: Value<'c>) -> Value<'c> {
         // SAFETY: the builder stands in a block.

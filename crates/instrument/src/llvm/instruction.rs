@@ -31,6 +31,7 @@ opcodes! {
     Load = 27,
     Store = 28,
     GetElementPtr = 29,
+    Phi = 44,
     Call = 45,
     Fence = 55,
     CompareExchange = 56,
@@ -100,6 +101,29 @@ impl<'c> Instruction<'c> {
         // SAFETY: it is an instruction.
         Value::option(unsafe { (api().LLVMGetNextInstruction)(self.raw()) })
             .map(|value| Self { value })
+    }
+
+    /// The instruction that comes when this call has returned, and only then. `None` if there is none.
+    pub fn behind_call(self) -> Option<Instruction<'c>> {
+        match self.opcode() {
+            Opcode::Call if !self.is_must_tail() => self.next(),
+            Opcode::Invoke => {
+                // SAFETY: an invoke has a block where it goes on, which is not empty.
+                let (block, first) = unsafe {
+                    let block = (api().LLVMGetNormalDest)(self.raw());
+                    let first = (api().LLVMGetFirstInstruction)(block);
+                    (Value::new((api().LLVMBasicBlockAsValue)(block)), first)
+                };
+                let first = Value::option(first).map(|value| Self { value });
+                let mut users = block.users();
+                if users.next() != Some(self.value()) || users.next().is_some() {
+                    return None;
+                }
+                std::iter::successors(first, |instruction| instruction.next())
+                    .find(|instruction| instruction.opcode() != Opcode::Phi)
+            }
+            _ => None,
+        }
     }
 
     /// The instruction before it in its block.

@@ -276,6 +276,11 @@ fn system_call(call: Instruction<'_>) -> Operation {
     }
 }
 
+/// Whether an intrinsic reads the processor's counter of cycles.
+pub(super) fn reads_cycles(name: &str) -> bool {
+    ["llvm.readcyclecounter", "llvm.x86.rdtsc", "llvm.x86.rdtscp"].contains(&name)
+}
+
 /// How a function of libc or an intrinsic accesses memory: which arguments point to what it
 /// writes and reads, and which is the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod frames;
 mod functions;
 mod hooks;
 mod instances;
+mod libc_calls;
 mod locks;
 mod phases;
 mod program_map;
@@ -34,6 +35,8 @@ const CLEAN: &str =
     "always-inline,function(sroa,simplifycfg),cgscc(inline,function(sroa,simplifycfg)),globaldce";
 /// Removes locals that [`CLEAN`] had to leave in memory for the hooks of function entries.
 const CLEAN_AGAIN: &str = "function(sroa,simplifycfg)";
+/// Gives the way from a call that may unwind to where it returns a block of its own.
+const OWN_EDGES: &str = "function(break-crit-edges)";
 /// After the hooks, for crates that arrive unoptimised.
 const OPTIMIZE_CRATE: &str = "always-inline,globaldce,default<O1>";
 /// After the hooks, for what arrives optimised.
@@ -111,6 +114,9 @@ pub fn instrument(
         clean(&context, &module, &machine)?;
     }
     dump_to(&module, dump, name, "before")?;
+    if libc_calls::needs_own_edges(&module) {
+        machine.run(&module, OWN_EDGES)?;
+    }
     let (hooks, sites) = insert_hooks(&context, &module, origin, options);
     hooks::link_bodies(&context, &module, hook_bodies)?;
     prepare_functions(&context, &module);

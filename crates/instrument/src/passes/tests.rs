@@ -89,16 +89,7 @@ fn hooks_in(source: &str, function: &str) -> Vec<String> {
 }
 
 fn hooks_with(source: &str, function: &str, options: Options) -> Vec<String> {
-    load_llvm();
-    let context = Context::new();
-    let module = Module::parse(&context, &compile_crate(source), "case").expect("bitcode");
-    let machine = Machine::new(&module).expect("a machine");
-    mark_inlining(&context, &module, options);
-    functions::insert(&context, &module, Origin::Crate, options);
-    clean(&context, &module, &machine).expect("clean bitcode");
-    insert_hooks(&context, &module, Origin::Crate, options);
-    module.verify().expect("valid bitcode");
-    let text = module.text();
+    let text = with_hooks(source, options);
     let start = text
         .lines()
         .position(|line| line.starts_with("define") && line.contains(function))
@@ -116,6 +107,37 @@ fn hooks_with(source: &str, function: &str, options: Options) -> Vec<String> {
             ))
         })
         .collect()
+}
+
+/// The text of a module with calls to hooks, before their bodies are joined in.
+fn with_hooks(source: &str, options: Options) -> String {
+    load_llvm();
+    let context = Context::new();
+    let module = Module::parse(&context, &compile_crate(source), "case").expect("bitcode");
+    let machine = Machine::new(&module).expect("a machine");
+    mark_inlining(&context, &module, options);
+    functions::insert(&context, &module, Origin::Crate, options);
+    clean(&context, &module, &machine).expect("clean bitcode");
+    insert_hooks(&context, &module, Origin::Crate, options);
+    module.verify().expect("valid bitcode");
+    module.text()
+}
+
+#[test]
+fn reads_of_the_cycle_counter_become_calls_of_the_hook() {
+    let source = "
+        #[unsafe(no_mangle)]
+        pub fn cycles() -> u64 {
+            let mut processor = 0;
+            let cycles = unsafe {
+                core::arch::x86_64::_rdtsc() + core::arch::x86_64::__rdtscp(&mut processor)
+            };
+            cycles + u64::from(processor)
+        }";
+    let text = with_hooks(source, Options::default());
+    assert_eq!(text.matches("call i64 @__raddle_cycles()").count(), 2);
+    assert!(!text.contains("call i64 @llvm.x86.rdtsc"), "{text}");
+    assert!(!text.contains("@llvm.x86.rdtscp()\n"), "{text}");
 }
 
 #[test]
@@ -519,4 +541,41 @@ fn a_read_behind_a_condition_stays_behind_it() {
     let function = text.split("@is_last(").nth(1).expect("the function");
     let (branch, load) = (function.find("br i1"), function.find("load i32"));
     assert!(branch.expect("a branch") < load.expect("a load"), "{text}");
+}
+
+#[test]
+fn calls_of_libc_are_announced_before_and_where_it_matters_behind_too() {
+    let source = "use std::ffi::{c_char, c_int};
+unsafe extern \"C\" {
+    fn strlen(text: *const c_char) -> usize;
+    fn snprintf(to: *mut c_char, bytes: usize, format: *const c_char, ...) -> c_int;
+    fn getline(line: *mut c_char, bytes: usize) -> c_int;
+}
+#[unsafe(no_mangle)]
+pub extern \"C\" fn strdup(text: *const c_char) -> *const c_char { text }
+#[unsafe(no_mangle)]
+pub unsafe fn once(text: *const c_char) -> usize {
+    unsafe { strlen(text) }
+}
+#[unsafe(no_mangle)]
+pub unsafe fn twice(to: *mut c_char, text: *const c_char) -> c_int {
+    unsafe { snprintf(to, 8, c\"%s\".as_ptr(), text) }
+}
+#[unsafe(no_mangle)]
+pub unsafe fn constant() -> usize {
+    unsafe { strlen(c\"text\".as_ptr()) }
+}
+#[unsafe(no_mangle)]
+pub unsafe fn other_arguments(line: *mut c_char) -> c_int {
+    unsafe { getline(line, 8) }
+}
+#[unsafe(no_mangle)]
+pub unsafe fn own(text: *const c_char) -> *const c_char {
+    strdup(text)
+}";
+    check(source, "@once(", &["call:11"]);
+    check(source, "@twice(", &["call:15", "call:15"]);
+    check(source, "@constant(", &[]);
+    check(source, "@other_arguments(", &[]);
+    check(source, "@own(", &[]);
 }

@@ -11,7 +11,7 @@ use super::hooks::Hooks;
 use super::locks::{self, Role};
 use super::phases::{self, Phase};
 use super::sites::Sites;
-use super::{atomics, calls};
+use super::{atomics, calls, libc_calls};
 use crate::llvm::{
     Attribute, Builder, Context, Instruction, Location, Module, Opcode, TypeKind, Value,
 };
@@ -31,12 +31,14 @@ pub(super) struct Walker<'m, 'c> {
 }
 
 /// The function under way.
-struct Body<'c> {
+pub(super) struct Body<'c> {
     function: Value<'c>,
     frame: Rc<Frame>,
     /// For hooks at operations without a location: LLVM wants one for each inlined call.
     fallback: Option<Location<'c>>,
-    escapes: Escapes<'c>,
+    pub(super) escapes: Escapes<'c>,
+    /// Room for the variadic arguments of calls of libc's functions, and their number.
+    pub(super) variadic: Option<Value<'c>>,
     phase: Option<Phase>,
     /// Events of a lock's slow path: at entry, on success, on failure.
     slow_lock: Option<(u32, u32, u32)>,
@@ -92,9 +94,16 @@ impl<'m, 'c> Walker<'m, 'c> {
             fallback: subprogram
                 .map(|subprogram| Location::artificial(context, subprogram, subprogram.line())),
             escapes: Escapes::default(),
+            variadic: None,
             frame,
         };
         let instructions = function.instructions();
+        let most = libc_calls::most_variadic(self.module, &instructions);
+        if let (1.., Some(first)) = (most, instructions.first()) {
+            self.builder.stand_before(*first, body.fallback);
+            let room = self.context.constant(32, u64::from(most) + 1);
+            body.variadic = Some(self.builder.array(self.context.int(64), room));
+        }
         self.enter(&body, &instructions);
         for instruction in instructions {
             self.visit(&mut body, instruction);
@@ -228,9 +237,18 @@ impl<'m, 'c> Walker<'m, 'c> {
             // The hook pauses where nobody schedules; elsewhere a pause only costs time.
             // SAFETY: the walk does not come back to this instruction.
             unsafe { point.instruction.replace_with(None) };
+        } else if calls::reads_cycles(&name) {
+            self.cycles(point);
         } else if let Some(block) = calls::block_access(&name) {
             self.block(body, point, block);
-        } else if let Some(operation) = calls::announced(call, callee, &name) {
+        } else {
+            // Its scheduling point would let others announce calls of theirs in between.
+            if let Some(number) = libc_calls::function(self.module, call) {
+                libc_calls::announce(self, body, point, number);
+            }
+            let Some(operation) = calls::announced(call, callee, &name) else {
+                return;
+            };
             let is_memory = matches!(operation, Operation::Alloc | Operation::Free);
             if is_memory && self.innermost(point).is_allocator {
                 return;
@@ -238,6 +256,21 @@ impl<'m, 'c> Walker<'m, 'c> {
             let site = self.site(point, operation);
             self.hook(point, &hooks::AT, &[site]);
         }
+    }
+
+    /// A read of the processor's counter of cycles, alone or beside the number of the processor.
+    fn cycles(&mut self, point: &Point<'c>) {
+        let cycles = self.perform(point, &hooks::CYCLES, &[]);
+        let result = point.instruction.value().value_type();
+        let value = match result.kind() {
+            TypeKind::Integer => cycles,
+            _ => {
+                let pair = self.builder.insert(result.poison(), cycles, 0);
+                self.builder.insert(pair, self.context.constant(32, 0), 1)
+            }
+        };
+        // SAFETY: the walk does not come back to this instruction.
+        unsafe { point.instruction.replace_with(Some(value)) };
     }
 
     fn block(&mut self, body: &mut Body<'c>, point: &Point<'c>, block: calls::BlockAccess) {
@@ -414,6 +447,19 @@ impl<'m, 'c> Walker<'m, 'c> {
     /// Lets the builder stand at a point.
     pub(super) fn stand(&self, point: &Point<'c>) {
         self.builder.stand_before(point.instruction, point.location);
+    }
+
+    /// A pointer or an integer as a word.
+    pub(super) fn word(&self, value: Value<'c>) -> Option<Value<'c>> {
+        let word = self.context.int(64);
+        let kind = value.value_type();
+        match kind.kind() {
+            TypeKind::Pointer if kind.address_space() == 0 => {
+                Some(self.builder.pointer_to_int(value, word))
+            }
+            TypeKind::Integer => Some(self.builder.extend(value, word)),
+            _ => None,
+        }
     }
 
     /// Inserts a call to a hook at a point.

@@ -103,6 +103,17 @@ pub extern "C" fn __raddle_slow_write(_: *const u8, _: u64, site: *const Site) {
 pub extern "C" fn __raddle_slow_volatile(_: *const u8, _: u64, _: u32, site: *const Site) {
     count(2, site);
 }
+#[unsafe(no_mangle)]
+pub extern "C" fn __raddle_slow_call(
+    _: u32,
+    _: *const [u64; 4],
+    _: *const u64,
+    _: u64,
+    reads: *const Site,
+    _: *const Site,
+) {
+    count(0, reads);
+}
 
 macro_rules! sized {
     ($size:expr, $address:expr, $atomic:ident => $do:expr) => {
@@ -167,6 +178,11 @@ pub extern "C" fn __raddle_slow_cas(address: *mut u8, expected: u64, new: u64, s
 pub extern "C" fn __raddle_slow_fence(_: u32, site: *const Site) {
     count(7, site);
 }
+#[unsafe(no_mangle)]
+pub extern "C" fn __raddle_slow_cycles() -> u64 {
+    7
+}
+
 #[unsafe(no_mangle)]
 pub extern "C" fn __raddle_slow_spin(site: *const Site) {
     count(8, site);

@@ -29,6 +29,29 @@ pub fn exit_group(code: usize) -> ! {
     }
 }
 
+// Precompiled parts of `alloc` name the function that continues unwinding. The runtime never unwinds, and a
+// program in C need not be linked to a library that has the function.
+#[cfg(raddle_cdylib)]
+core::arch::global_asm!(
+    ".globl _Unwind_Resume",
+    ".hidden _Unwind_Resume",
+    "_Unwind_Resume:",
+    "ud2",
+);
+
+/// The code of a function that makes this system call with its own arguments, of which there are three at
+/// most: `mov eax, number; syscall; ret`.
+pub fn system_call_function(number: usize) -> [u8; 8] {
+    let [a, b, c, d] = (number as u32).to_le_bytes();
+    [0xb8, a, b, c, d, 0x0f, 0x05, 0xc3]
+}
+
+/// The processor's counter of cycles.
+pub fn cycles() -> u64 {
+    // SAFETY: every processor of this architecture has it.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
 /// The kernel's number of the calling OS thread.
 pub fn thread_number() -> isize {
     // SAFETY: asks for a number.

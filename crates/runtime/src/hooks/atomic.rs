@@ -14,7 +14,7 @@ use crate::record;
 use crate::scheduler;
 use crate::weak::{self, Touched};
 use crate::world::world;
-use raddle_abi::hooks::rmw;
+use raddle_abi::hooks::{order, rmw};
 use raddle_abi::site::{Operation, Site};
 
 /// Reads `size` bytes.
@@ -50,7 +50,7 @@ unsafe fn set(address: usize, size: u32, value: u64) {
 fn sync_point(operation: Operation, write: bool, address: usize, site: *const Site) -> bool {
     let thread = world().execution.running();
     thread.site = id(site);
-    if !may_be_point(thread, site) {
+    if !may_be_point(thread, site) || !write && thread.spin.is_quiet() {
         return false;
     }
     if thread.spin.spins(id(site), address) {
@@ -356,6 +356,51 @@ pub unsafe extern "C" fn __raddle_slow_cas(
     }
     record::event(operation, address as u64, old, size, order as u16, id(site));
     old
+}
+
+/// An operation of libatomic, which is performed when this has returned. The order is one of C.
+pub(super) fn called(
+    operation: Operation,
+    address: usize,
+    size: usize,
+    order: u32,
+    site: *const Site,
+) {
+    /// By C's number: relaxed, consume, acquire, release, both, sequentially consistent.
+    const ORDERS: [u32; 6] = [
+        order::RELAXED,
+        order::ACQUIRE,
+        order::ACQUIRE,
+        order::RELEASE,
+        order::ACQ_REL,
+        order::SEQ_CST,
+    ];
+    let order = ORDERS
+        .get(order as usize)
+        .map_or(order::SEQ_CST, |order| *order);
+    let write = operation != Operation::AtomicLoad;
+    sync_point(operation, write, address, site);
+    if weak::is_on() {
+        weak::forget(address, size);
+        weak::refresh();
+    }
+    after_atomic(site, address, 0, write);
+    let kind = access::ATOMIC | if write { access::WRITE } else { 0 };
+    if is_watched() && watch(operation, address, size, kind, site) {
+        match operation {
+            Operation::AtomicLoad => race::load(address, order),
+            Operation::AtomicStore => race::store(address, order),
+            _ => race::modify(address, order),
+        }
+    }
+    record::event(
+        operation,
+        address as u64,
+        0,
+        size as u32,
+        order as u16,
+        id(site),
+    );
 }
 
 /// A fence.

@@ -1,6 +1,8 @@
 //! Locks, phases of threads, panics, and whatever else tells the runtime where a thread is.
 
 use super::{has_flag, id, is_point, note_site};
+use crate::arch;
+use crate::clock;
 use crate::host;
 use crate::locks::{self, Mode};
 use crate::methods;
@@ -22,9 +24,19 @@ pub extern "C" fn __raddle_slow_spin(site: *const Site) {
         return core::hint::spin_loop();
     }
     note_site(site);
-    if is_point(site) {
+    if is_point(site) && !world().execution.running().spin.is_quiet() {
         scheduler::yield_now(id(site));
     }
+}
+
+/// The processor's counter of cycles: virtual time, at one cycle in a nanosecond.
+#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
+pub extern "C" fn __raddle_slow_cycles() -> u64 {
+    if native::is_stranger() {
+        return arch::cycles();
+    }
+    let (seconds, nanoseconds) = clock::read(clock::CLOCK_MONOTONIC);
+    (seconds * 1_000_000_000 + nanoseconds) as u64
 }
 
 /// Inline assembly that may touch memory is about to run.

@@ -1,6 +1,7 @@
 //! The slow halves of the hooks: what instrumented code calls while an execution is under way.
 
 pub mod atomic;
+pub mod call;
 pub mod control;
 pub mod plain;
 pub mod processor;

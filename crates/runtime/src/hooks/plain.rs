@@ -26,7 +26,7 @@ pub fn set_racy(mut keys: Vec<u64>) {
 }
 
 #[inline(always)]
-fn operation(write: bool, kind: u8) -> Operation {
+pub(super) fn operation(write: bool, kind: u8) -> Operation {
     match (write, kind & access::VOLATILE != 0) {
         (false, false) => Operation::Read,
         (true, false) => Operation::Write,
@@ -54,7 +54,7 @@ fn plain(address: usize, len: usize, write: bool, site: *const Site) {
 /// Counts an access that is no scheduling point: a loop of nothing else lets others run. Accesses
 /// to the thread's own stack have a higher limit: other threads rarely have its address.
 #[inline(always)]
-fn count(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
+pub(super) fn count(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
     let execution = &mut world().execution;
     let are_many = match execution.running().owns(address) {
         true => {
@@ -112,8 +112,24 @@ fn fully(address: usize, len: usize, write: bool, kind: u8, site: *const Site) {
     record::access(operation, address, len, id(site));
 }
 
+/// An access of a call, whose scheduling point is behind it.
+pub(super) fn touch(address: usize, len: usize, write: bool, site: *const Site) {
+    note_site(site);
+    let kind = if write { access::WRITE } else { 0 };
+    let is_recorded = !world().orders.only_watched;
+    if is_recorded {
+        weak::forget(address, len);
+    }
+    if is_watched() && !is_private(address, len) {
+        watch(operation(write, kind), address, len, kind, site);
+    }
+    if is_recorded {
+        record::access(operation(write, kind), address, len, id(site));
+    }
+}
+
 /// Whether an access is a scheduling point, as far as its place is concerned.
-fn wants_point(address: usize, kind: u8, site: *const Site) -> bool {
+pub(super) fn wants_point(address: usize, kind: u8, site: *const Site) -> bool {
     let is_racy = || RACY.get().binary_search(&site_key(id(site))).is_ok();
     match world().orders.granularity {
         _ if kind & access::VOLATILE != 0 => !on_own_stack(address) || is_racy(),
@@ -125,7 +141,7 @@ fn wants_point(address: usize, kind: u8, site: *const Site) -> bool {
 
 /// An access is about to happen for which the running thread was picked. What it reads is not looked
 /// at: who reads the same place again and again waits for others.
-fn passed_point(address: usize, len: usize, write: bool, site: *const Site) {
+pub(super) fn passed_point(address: usize, len: usize, write: bool, site: *const Site) {
     if address >> OBJECT_BITS != (address + len.max(1) - 1) >> OBJECT_BITS {
         shared().note_condition(conditions::WIDE_RACE);
     }
@@ -140,13 +156,13 @@ fn passed_point(address: usize, len: usize, write: bool, site: *const Site) {
 
 /// Whether only the running thread can touch these bytes.
 #[inline(always)]
-fn is_private(address: usize, len: usize) -> bool {
+pub(super) fn is_private(address: usize, len: usize) -> bool {
     let (low, part) = world().execution.running().private;
     // What begins below a stack and reaches into it has no page to begin in.
     address.wrapping_sub(low).wrapping_add(len) <= part
 }
 
-fn on_own_stack(address: usize) -> bool {
+pub(super) fn on_own_stack(address: usize) -> bool {
     let execution = &world().execution;
     let (low, high) = execution.threads[execution.current].stack;
     (low..high).contains(&address)

@@ -18,6 +18,30 @@ pub fn fill(buffer: usize, bytes: usize) -> isize {
     bytes as isize
 }
 
+/// Fills the program's buffers, as `readv` does.
+pub fn fill_vector(buffers: usize, count: usize) -> isize {
+    // SAFETY: the program's array of addresses and lengths.
+    let buffers = unsafe { core::slice::from_raw_parts(buffers as *const [usize; 2], count) };
+    buffers
+        .iter()
+        .map(|[buffer, bytes]| fill(*buffer, *bytes))
+        .sum()
+}
+
+/// Fixes the 16 random bytes that the kernel gives every process at its start. libc has taken what it
+/// needs from them before.
+pub fn fix_start_value() {
+    const AT_RANDOM: usize = 25;
+    const BYTES: usize = 16;
+    // SAFETY: the bytes stand on the stack of the first thread, for as long as the process runs.
+    unsafe {
+        let place = super::real::getauxval(AT_RANDOM) as *mut u8;
+        if !place.is_null() {
+            place.write_bytes(0x5a, BYTES);
+        }
+    }
+}
+
 /// libc's `getrandom`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn getrandom(buffer: usize, bytes: usize, flags: u32) -> isize {

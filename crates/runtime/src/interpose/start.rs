@@ -5,6 +5,7 @@ use crate::host;
 use crate::ids;
 use crate::own;
 use crate::shared;
+use crate::vdso;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use raddle_abi::env;
 
@@ -57,6 +58,8 @@ pub unsafe extern "C" fn __libc_start_main(
         );
     }
     ids::claim();
+    super::random::fix_start_value();
+    vdso::replace();
     super::memory::take_over();
     MAIN.store(main, Ordering::Relaxed);
     // SAFETY: the program's own arguments, but with our main.

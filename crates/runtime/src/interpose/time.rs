@@ -4,7 +4,7 @@ use super::cancel;
 use super::object::interpose;
 use crate::arch::errno::{EINTR, EINVAL};
 use crate::arch::nr;
-use crate::clock;
+use crate::clock::{self, CLOCK_MONOTONIC};
 use crate::scheduler;
 use crate::syscalls::{as_errno, error};
 use crate::thread::Wait;
@@ -12,7 +12,6 @@ use crate::world::{live, take_at_site, world};
 use raddle_abi::site::Operation;
 
 const CLOCK_REALTIME: i32 = 0;
-const CLOCK_MONOTONIC: i32 = 1;
 const CLOCK_PROCESS: i32 = 2;
 const CLOCK_THREAD: i32 = 3;
 const SECOND: u64 = 1_000_000_000;
@@ -143,6 +142,37 @@ pub fn times_into(result: usize) -> isize {
         unsafe { *(result as *mut [i64; 4]) = [own, 0, 0, 0] };
     }
     ticks(CLOCK_MONOTONIC, TIMES_PER_SECOND) as isize
+}
+
+/// `getrusage`: the process itself has spent all of the time, in a fixed amount of memory.
+pub fn usage_into(result: usize) -> isize {
+    const WORDS: usize = 18;
+    const LARGEST_KIB: i64 = 16_384;
+    let (seconds, nanoseconds) = clock::read(CLOCK_PROCESS);
+    let mut usage = [0i64; WORDS];
+    (usage[0], usage[1], usage[4]) = (seconds, nanoseconds / 1000, LARGEST_KIB);
+    // SAFETY: the program's `struct rusage`.
+    unsafe { *(result as *mut [i64; WORDS]) = usage };
+    0
+}
+
+/// Takes out of the result of `sysinfo` what changes from run to run: half of the memory is free, and nothing
+/// else runs.
+pub fn system_into(information: usize, result: isize) -> isize {
+    /// `struct sysinfo` begins with the uptime, three loads, and sizes: total, free, shared, buffered.
+    const WORDS: usize = 8;
+    const PROCESSES: usize = 80;
+    if result == 0 {
+        let (seconds, _) = clock::read(CLOCK_MONOTONIC);
+        // SAFETY: the kernel has just filled the structure in.
+        unsafe {
+            let words = information as *mut [u64; WORDS];
+            let total = (*words)[4];
+            *words = [seconds as u64, 0, 0, 0, total, total / 2, 0, 0];
+            *((information + PROCESSES) as *mut u16) = 1;
+        }
+    }
+    result
 }
 
 /// `timespec_get`: returns the base, or 0.

@@ -144,13 +144,6 @@ impl Clocks {
         unsafe { *Self::word(self.threads, observer, other & (SLOTS - 1)) >= time }
     }
 
-    /// Whether all threads, and so all that they may yet start, have seen `time` of a slot.
-    pub fn all_have_seen(&self, other: usize, time: u32) -> bool {
-        (0..self.width).all(|observer| {
-            self.has_seen(observer, other, time) || self.free.contains(&(observer as u16))
-        })
-    }
-
     fn tick(&mut self, slot: usize) {
         // SAFETY: inside the matrix.
         unsafe { *Self::word(self.threads, slot, slot) += 1 }

@@ -5,6 +5,7 @@ use crate::arch::signal::SIGSEGV;
 use crate::donor;
 use crate::findings::Record;
 use crate::global::Global;
+use crate::hooks::call;
 use crate::host::{self, End};
 use crate::stack::{self, Frames};
 use crate::unwind;
@@ -61,7 +62,11 @@ pub fn by_signal(signal: u64, address: u64, context: Interrupted) -> ! {
         Some(first) if unwind::walks() => *first,
         first => *first.insert((signal, address, context)),
     };
-    let frames = stack::of_interrupted(&context);
+    // Where the runtime looked at what a call of libc is about to read, the call is at fault.
+    let frames = match call::is_faulty() {
+        true => stack::of_interrupted_hook(&context),
+        false => stack::of_interrupted(&context),
+    };
     if signal == SIGSEGV as u64 && donor::is_guard(address as usize) {
         // Which instruction of a recursion hits the end depends on how much of the stack the
         // hooks use, so it does not name the crash.

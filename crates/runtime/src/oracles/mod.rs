@@ -10,6 +10,7 @@ pub mod crash;
 pub mod deadlock;
 pub mod heap;
 pub mod livelock;
+mod overflow;
 pub mod panic;
 pub mod places;
 pub mod race;

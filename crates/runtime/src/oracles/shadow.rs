@@ -1,13 +1,14 @@
 //! Shadow memory: for each eight bytes of the program the last few accesses.
 //!
-//! Every slot carries the number of its execution, so that clearing costs nothing. With four
-//! slots an old access can be forgotten, which can hide a race but never invents one.
+//! Every slot carries the number of its execution, so that clearing costs nothing. Accesses for which the
+//! four slots of a cell have no room go to a list of their own (`overflow`). Only if there is no room left, an access is
+//! forgotten, which can hide a race but never invents one.
 
 use super::clocks::Clocks;
 use super::conflicts::{self, Conflict};
+use super::overflow::Overflow;
 use crate::arch::{self, nr};
 use crate::own;
-use alloc::vec::Vec;
 use raddle_abi::site::SiteId;
 
 /// Bits of an access's kind.
@@ -34,9 +35,39 @@ const LARGE: usize = 1 << 16;
 /// that are put together in registers: smaller fields would stall on store forwarding.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Slot {
-    stamp: u64,
-    what: u64,
+pub(super) struct Slot {
+    pub(super) stamp: u64,
+    pub(super) what: u64,
+}
+
+impl Slot {
+    /// Of no execution.
+    pub(super) const FREE: Self = Self { stamp: 0, what: 0 };
+
+    /// The execution that it belongs to.
+    #[inline(always)]
+    pub(super) fn run(&self) -> u32 {
+        self.stamp as u32
+    }
+
+    /// Whether it belongs to no execution.
+    pub(super) fn is_removed(&self) -> bool {
+        self.stamp == 0
+    }
+
+    /// Makes it belong to no execution.
+    pub(super) fn remove(&mut self) {
+        self.stamp = 0;
+    }
+
+    /// An access to the bytes of a mask.
+    #[cfg(test)]
+    pub(super) fn of(run: u64, time: u64, thread: u64, mask: u64, kind: u8) -> Self {
+        Self {
+            stamp: run | time << 32,
+            what: thread << THREAD | mask << MASK | u64::from(kind) << KIND,
+        }
+    }
 }
 
 #[repr(C, align(64))]
@@ -91,6 +122,18 @@ pub struct Earlier {
     pub address: usize,
 }
 
+impl Earlier {
+    fn of(slot: &Slot, address: usize) -> Self {
+        Self {
+            site: slot.what as u32,
+            slot: thread(slot.what),
+            time: (slot.stamp >> 32) as u32,
+            kind: (slot.what >> KIND) as u8,
+            address,
+        }
+    }
+}
+
 /// The shadow memory.
 pub struct Shadow {
     base: usize,
@@ -99,10 +142,7 @@ pub struct Shadow {
     found: Option<Earlier>,
     /// An access was forgotten for lack of room, so that a race with it would go unseen.
     pub has_forgotten: bool,
-    /// For each clock slot the last time of an atomic access that was given up.
-    lost: Vec<u32>,
-    /// The execution that `lost` is about.
-    lost_in: u32,
+    overflow: Overflow,
 }
 
 impl Shadow {
@@ -113,8 +153,7 @@ impl Shadow {
             turn: 0,
             found: None,
             has_forgotten: false,
-            lost: Vec::new(),
-            lost_in: 0,
+            overflow: Overflow::new(),
         }
     }
 
@@ -311,8 +350,8 @@ impl Shadow {
             }
             used += 1;
         }
-        if used == SLOTS {
-            self.look_for_lost(clocks, what);
+        if used == SLOTS && !self.overflow.is_empty(stamp) {
+            return self.check_slots(clocks, cell, address, stamp, what);
         }
         slots[0] = Slot { stamp, what };
         for earlier in &mut slots[1..used.max(1)] {
@@ -345,12 +384,18 @@ impl Shadow {
                 }
             }
         }
+        let is_full = slots[SLOTS - 1].stamp as u32 == stamp as u32;
+        if is_full && self.overflow.concerns_atomic(address, stamp, what) {
+            return self.check_slots(clocks, cell, address, stamp, what);
+        }
         if place == SLOTS {
             self.turn = self.turn.wrapping_add(1);
             place = self.turn % SLOTS;
             let earlier = &slots[place];
             if !replaces(what, earlier.what) || !is_seen(clocks, what, earlier) {
-                return self.check_slots(clocks, cell, address, stamp, what);
+                // The looks at entries above were all that it takes.
+                self.has_forgotten |= !self.overflow.insert(address, Slot { stamp, what });
+                return false;
             }
         }
         slots[place] = Slot { stamp, what };
@@ -410,84 +455,75 @@ impl Shadow {
             }
             if note_conflict(what, earlier.what, Conflict::Race) {
                 races = true;
-                self.found.get_or_insert(Earlier {
-                    site: earlier.what as u32,
-                    slot: (earlier.what >> THREAD) as usize & 0xfff,
-                    time: (earlier.stamp >> 32) as u32,
-                    kind: other_kind,
-                    address,
-                });
+                self.found.get_or_insert(Earlier::of(earlier, address));
             }
         }
-        if used == SLOTS && (replaced == used || !is_atomic(what)) {
-            self.look_for_lost(clocks, what);
+        if used == SLOTS && !self.overflow.is_empty(stamp) {
+            races |= self.check_overflow(clocks, address, what);
         }
         if replaced == used {
             // All that went before is covered: few entries make for a short look next time.
             for earlier in &mut slots[1..used.max(1)] {
                 earlier.stamp = 0;
             }
+            if used == SLOTS && !self.overflow.is_empty(stamp) {
+                self.take_back(slots, address);
+            }
             place = 0;
         } else if place == SLOTS {
-            place = self.make_room(clocks, slots, what);
+            if self.overflow.insert(address, Slot { stamp, what }) {
+                return races;
+            }
+            self.has_forgotten = true;
+            self.turn = self.turn.wrapping_add(1);
+            place = self.turn % SLOTS;
         }
         slots[place] = Slot { stamp, what };
         races
     }
 
-    /// The place of the entry to give up in a full cell: one that no race needs, if there is any.
+    /// As [`Shadow::check_slots`], for the entries of a full cell that have no place in it.
+    #[inline(never)]
+    fn check_overflow(&mut self, clocks: &Clocks, address: usize, what: u64) -> bool {
+        let (mut races, found) = (false, &mut self.found);
+        self.overflow.retain_conflicting(address, what, |earlier| {
+            let is_own = thread(earlier.what) == thread(what);
+            if is_own || is_seen(clocks, what, earlier) {
+                if !is_own {
+                    note_conflict(what, earlier.what, Conflict::Ordered);
+                }
+                return !replaces(what, earlier.what);
+            }
+            if note_conflict(what, earlier.what, Conflict::Race) {
+                races = true;
+                found.get_or_insert(Earlier::of(earlier, address));
+            }
+            true
+        });
+        races
+    }
+
+    /// Entries of a cell go back to its free slots, of which the first is not to be used.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self, clocks: &Clocks, slots: &[Slot; SLOTS], what: u64) -> usize {
-        self.turn = self.turn.wrapping_add(1);
-        let turn = self.turn % SLOTS;
-        let mut places = (0..SLOTS).map(|step| (turn + step) % SLOTS);
-        // Where all accesses are atomic, none is needed.
-        if is_atomic(slots[turn].what) {
-            self.lose_atomic(clocks, &slots[turn]);
-            return turn;
-        }
-        if let Some(place) = places
-            .clone()
-            .find(|place| is_needless(clocks, slots, *place, what))
-        {
-            return place;
-        }
-        if let Some(place) = places.find(|place| is_atomic(slots[*place].what)) {
-            self.lose_atomic(clocks, &slots[place]);
-            return place;
-        }
-        self.has_forgotten = true;
-        turn
-    }
-
-    /// An atomic access is given up, which matters if a plain one that has not seen it comes.
-    fn lose_atomic(&mut self, clocks: &Clocks, lost: &Slot) {
-        if self.lost_in != clocks.run() {
-            self.lost_in = clocks.run();
-            self.lost.clear();
-        }
-        let (slot, time) = (thread(lost.what), (lost.stamp >> 32) as u32);
-        if self.lost.len() <= slot {
-            self.lost.resize(slot + 1, 0);
-        }
-        self.lost[slot] = self.lost[slot].max(time);
-    }
-
-    /// An access comes to a full cell, which may have lost atomic ones.
-    fn look_for_lost(&mut self, clocks: &Clocks, what: u64) {
-        if self.lost_in == clocks.run() {
-            let observer = thread(what);
-            let mut lost = self.lost.iter().enumerate();
-            self.has_forgotten |= lost.any(|(slot, time)| !clocks.has_seen(observer, slot, *time));
-        }
+    fn take_back(&mut self, slots: &mut [Slot; SLOTS], address: usize) {
+        let mut free = slots[1..].iter_mut();
+        self.overflow.retain(address, |entry| {
+            let slot = free.next();
+            let is_left = slot.is_none();
+            if let Some(slot) = slot {
+                *slot = *entry;
+            }
+            is_left
+        });
     }
 
     /// Forgets all accesses to a range.
     pub fn forget(&mut self, address: usize, len: usize) {
         let forget = |shadow: &mut Self, cell: usize| {
             // SAFETY: the shadow covers every address.
-            unsafe { (*shadow.cell(cell)).0 = [Slot { stamp: 0, what: 0 }; SLOTS] };
+            unsafe { (*shadow.cell(cell)).0 = [Slot::FREE; SLOTS] };
+            shadow.overflow.retain(cell, |_| false);
         };
         if len > LARGE {
             return self.each_in_memory(address, len, forget);
@@ -508,27 +544,28 @@ impl Default for Shadow {
 
 /// Clock slot of an access.
 #[inline(always)]
-fn thread(what: u64) -> usize {
+pub(super) fn thread(what: u64) -> usize {
     (what >> THREAD) as usize & 0xfff
 }
 
-fn is_atomic(what: u64) -> bool {
+/// Thread, bytes and kind of an access.
+#[inline(always)]
+pub(super) fn covered_bits(what: u64) -> u64 {
+    what >> THREAD
+}
+
+/// Bytes of its cell that an access touches.
+#[inline(always)]
+pub(super) fn mask(what: u64) -> u8 {
+    (what >> MASK) as u8
+}
+
+pub(super) fn is_atomic(what: u64) -> bool {
     what >> KIND & u64::from(access::ATOMIC) != 0
 }
 
-/// Whether no race goes unseen without an entry of a full cell to which `what` comes: whatever
-/// is still to come is ordered after it, or races with another entry as well.
-fn is_needless(clocks: &Clocks, slots: &[Slot; SLOTS], place: usize, what: u64) -> bool {
-    let entry = &slots[place];
-    let is_covered = |(index, other): (usize, &Slot)| {
-        index != place
-            && thread(other.what) == thread(entry.what)
-            && other.stamp >> 32 >= entry.stamp >> 32
-            && replaces(other.what, entry.what)
-    };
-    (replaces(what, entry.what) && is_seen(clocks, what, entry))
-        || slots.iter().enumerate().any(is_covered)
-        || clocks.all_have_seen(thread(entry.what), (entry.stamp >> 32) as u32)
+pub(super) fn is_write(what: u64) -> bool {
+    what >> KIND & u64::from(access::WRITE) != 0
 }
 
 /// Whether the thread of an access has seen an earlier one.
