@@ -1,9 +1,10 @@
 //! Which reads are to read from which writes in the next execution, drawn from what is known:
 //! the corpus of the strategy that steers by reads-from pairs.
 //!
-//! A pair that has not been seen is worth trying; so is a combination of pairs, each of which
-//! may have been seen. Constraints that led to a combination never seen before are kept, and
-//! changed a little to make new ones.
+//! A pair that has not been seen is worth trying, those first that were tried least; so is a
+//! combination of pairs, each of which may have been seen. Constraints that led to a combination never
+//! seen before are kept, and changed a little to make new ones: mostly when each pair that has
+//! not been seen was tried a few times.
 
 use crate::experience::{Experience, Learnt};
 use crate::rng::{Rng, mix};
@@ -24,6 +25,12 @@ const MOST_KEPT: usize = 256;
 const MOST_CONSTRAINTS: usize = 8;
 /// One in so many executions has no constraints.
 const WITHOUT: u64 = 8;
+/// Tries after which a pair that has not been seen may be impossible.
+const TRIES: u32 = 4;
+/// One in so many executions changes a kept set, and one in so many constraints is about any pair: while
+/// pairs are left that were hardly tried, and afterwards.
+const KNOWN_EARLY: u64 = 8;
+const KNOWN: u64 = 2;
 
 /// What an execution should do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,7 +125,7 @@ impl Corpus {
             return None;
         }
         let mut origin = None;
-        if !self.kept.is_empty() && rng.below(2) == 0 {
+        if !self.kept.is_empty() && rng.below(self.known_share()) == 0 {
             let draws = [0, 1].map(|_| rng.below(self.kept.len() as u64) as usize);
             origin = draws.into_iter().min_by_key(|&at| self.kept[at].chosen);
             if let Some(kept) = origin.and_then(|at| self.kept.get(at)) {
@@ -156,7 +163,7 @@ impl Corpus {
 
     /// Adds a constraint, in the place of one on the same read.
     fn insert(&self, rng: &mut Rng, constraints: &mut Vec<Constraint>) {
-        let pair = match self.unseen.is_empty() || rng.below(2) == 0 {
+        let pair = match self.unseen.is_empty() || rng.below(self.known_share()) == 0 {
             true => self.possible[rng.below(self.possible.len() as u64) as usize],
             false => self.draw_unseen(rng),
         };
@@ -169,12 +176,20 @@ impl Corpus {
         }
     }
 
-    /// Of two pairs that have not been seen, the one that was tried less.
+    /// One in so many draws takes up what is known.
+    fn known_share(&self) -> u64 {
+        match self.unseen.values().any(|&tries| tries < TRIES) {
+            true => KNOWN_EARLY,
+            false => KNOWN,
+        }
+    }
+
+    /// One of the pairs that have not been seen and were tried least.
     fn draw_unseen(&self, rng: &mut Rng) -> Pair {
-        let draws = [0, 1].map(|_| rng.below(self.unseen.len() as u64) as usize);
-        let drawn = draws.map(|draw| self.unseen.iter().nth(draw));
-        let drawn = drawn.into_iter().flatten().min_by_key(|entry| entry.1);
-        drawn.map_or((0, 0), |(&pair, _)| pair)
+        let least = self.unseen.values().min().copied().unwrap_or(0);
+        let candidates = || self.unseen.iter().filter(|entry| *entry.1 == least);
+        let drawn = rng.below(candidates().count() as u64) as usize;
+        candidates().nth(drawn).map_or((0, 0), |(&pair, _)| pair)
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! In half of the executions none passes early: what needs no early expiry is found there as
 //! before. In the others deadlines pass at a rate that the seed draws, from the start or from a drawn
-//! point on, and a few times only, so that a loop that sleeps and looks again lets others run. A
-//! high rate makes a sleep as short as a yield, and the strategy decides when its thread goes on; low
+//! point on, and a few times only, so that a loop that sleeps and looks again lets others run. In half of
+//! them the rate makes a sleep as short as a yield, and the strategy decides when its thread goes on; lower
 //! rates let a wait end after others have done something.
 //!
 //! A deadline that has passed already is nothing early: its thread is one more that can run.
@@ -15,7 +15,7 @@ use crate::strategy::Expiry;
 /// Changes the seed, so that expiries do not depend on what the strategy draws.
 const SALT: u64 = 0x6465_6164_6c69_6e65;
 /// At one of so many points a deadline passes early; 0 for none. An execution draws one of these.
-const ODDS: [u64; 8] = [0, 0, 0, 0, 1, 3, 10, 40];
+const ODDS: [u64; 8] = [0, 0, 0, 0, 1, 1, 3, 16];
 /// Most early expiries of an execution, which draws one of these.
 const MOST_EARLY: [u32; 4] = [1, 2, 4, 32];
 /// At one of so many points a thread goes on whose deadline has passed.

@@ -88,6 +88,12 @@ impl<W: Copy + Default> LastWrites<W> {
     }
 }
 
+impl<W: Copy + Default> Default for LastWrites<W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,7 @@ extern crate alloc;
 
 #[cfg(feature = "std")]
 pub mod anchor;
+mod bounded_spins;
 mod constraints;
 mod coverage;
 mod deepening;
@@ -20,7 +21,7 @@ pub mod early_expiry;
 pub mod exhaustive;
 pub mod experience;
 mod known;
-mod last_writes;
+pub mod last_writes;
 pub mod list;
 pub mod log;
 #[cfg(feature = "std")]

@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::reads_from::ReadsFrom;
 use crate::replay::Replay;
 use crate::round_robin::RoundRobin;
-use crate::serial::Serial;
+use crate::serial::{Serial, WatchedSerial};
 use crate::strategy::Strategy;
 use crate::surw::Surw;
 use crate::turns::Turns;
@@ -54,7 +54,7 @@ enum New {
         default: u32,
         new: fn(u32) -> Box<dyn Strategy>,
     },
-    /// Another strategy; without one, the default rule.
+    /// Another strategy; without one, [`Serial`].
     Over(fn(Box<dyn Strategy>, &Recorded<'_>) -> Box<dyn Strategy>),
 }
 
@@ -110,8 +110,8 @@ pub static ALL: &[Entry] = &[
     },
     Entry {
         name: "serial",
-        summary: "each thread until it blocks",
-        new: New::Plain(|_| Box::new(Serial)),
+        summary: "each thread until it blocks; another strategy S learns from it",
+        new: New::Over(|watcher, _| Box::new(WatchedSerial::new(watcher))),
     },
     Entry {
         name: "replay",
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn errors_say_what_to_write() {
         let unknown = "there is no strategy `chaos`; choose from portfolio, random, pct(N), pos, surw, reads-from, \
-                       exhaustive(N), round-robin, serial, replay, directed(S), unit-order(S), or several joined by `+`";
+                       exhaustive(N), round-robin, serial(S), replay, directed(S), unit-order(S), or several joined by `+`";
         assert_eq!(error("chaos"), unknown);
         assert!(error("").starts_with("there is no strategy ``"));
         assert!(error("random+").starts_with("there is no strategy ``"));

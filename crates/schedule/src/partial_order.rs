@@ -19,6 +19,7 @@ pub const OBJECT_BITS: u32 = 4;
 const WORLD: usize = usize::MAX;
 
 /// See the module's description.
+#[derive(Default)]
 pub struct PartialOrder {
     /// By [`place`].
     threads: Vec<Past>,
@@ -72,17 +73,6 @@ const fn salt(thread: usize) -> u64 {
 /// Where the past of a thread stands; that of [`PartialOrder::TIME`] is the first.
 const fn place(thread: usize) -> usize {
     thread.wrapping_add(1)
-}
-
-impl Default for PartialOrder {
-    fn default() -> Self {
-        Self {
-            threads: Vec::new(),
-            objects: LastWrites::new(),
-            sum: 0,
-            steps: Vec::new(),
-        }
-    }
 }
 
 /// The past of what threads conflict about.

@@ -1,18 +1,22 @@
 //! The default: several strategies share the executions, and those that show something new get
 //! more of them.
 //!
-//! Each strategy has a weight that says how well it does on programs in general. Its share is that
-//! weight, times how often it has lately shown a reads-from pair or a class of executions that
+//! Each strategy has a weight that says how well it does on programs in general: one for the first
+//! executions, in which most bugs show that show at all, and one for later, when what is left is
+//! what the best strategies do not find. Its share is that weight, times how often it has lately
+//! shown a reads-from pair or a class of executions that
 //! nobody had shown before (see [`Coverage`]), plus a part that it never loses: what no
 //! strategy finds new is not over, only rare. An exhaustive search takes a small share, and if it
 //! gets through, nothing is left to do.
 //!
-//! The strategies that learn most also learn from the first executions of the others. The very
-//! first execution is a random walk.
+//! The strategies that learn most also learn from the first executions of the others, and from serial
+//! executions before the search, in which the portfolio looks on. The very first execution is a
+//! selectively uniform random walk; if nothing was learnt before, that is a random walk.
 //!
 //! The seed draws whose turn it is. As shares depend on what was seen, the same row of plans
 //! gives the same executions.
 
+use crate::bounded_spins::BoundedSpins;
 use crate::coverage::Coverage;
 use crate::deepening::Deepening;
 use crate::experience::{Experience, Learnt};
@@ -22,7 +26,7 @@ use crate::pos::Pos;
 use crate::random::Random;
 use crate::reads_from::ReadsFrom;
 use crate::rng::{Rng, mix};
-use crate::strategy::{Load, NOBODY, Search, Strategy, TIME, View};
+use crate::strategy::{Load, NOBODY, Pending, Search, Strategy, TIME, View};
 use crate::surw::Surw;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -36,8 +40,10 @@ const MEMORY: u64 = 16;
 /// The members that look on in the first executions, and how many these are.
 const WATCHERS: usize = 2;
 const WATCHED: u64 = 256;
-/// The member that leads the very first execution: what the others learn from is a random walk.
+/// The member that leads the very first execution.
 const FIRST: usize = 1;
+/// Executions in which the first weights hold.
+const EARLY: u64 = 64;
 /// The member that searches. Its executions may be broken off, so that they say little about
 /// how many operations there are.
 const SEARCH: usize = 5;
@@ -53,16 +59,20 @@ pub struct Portfolio {
     turn: usize,
     /// The execution under way was broken off by who leads it.
     is_broken_off: bool,
+    /// Another strategy leads the execution under way.
+    is_watching: bool,
     /// Executions so far.
     executions: u64,
     coverage: Coverage,
+    bounded_spins: BoundedSpins,
     /// Loads may read old values, which nobody searches.
     values_may_be_old: bool,
 }
 
 struct Member {
     strategy: Box<dyn Strategy>,
-    weight: u64,
+    /// Weights in the first executions, and later.
+    weights: [u64; 2],
     /// Average reward of its executions.
     reward: u64,
 }
@@ -70,27 +80,29 @@ struct Member {
 impl Portfolio {
     /// The default portfolio.
     pub fn new() -> Self {
-        let member = |weight, strategy| Member {
+        let member = |weights, strategy| Member {
             strategy,
-            weight,
+            weights,
             reward: ONE,
         };
         Self {
             members: alloc::vec![
                 member(
-                    62,
+                    [90, 62],
                     Box::new(ReadsFrom::with_two_bases()) as Box<dyn Strategy>
                 ),
-                member(22, Box::new(Surw::new())),
-                member(5, Box::new(Pct::of_any_depth())),
-                member(3, Box::new(Pos::new())),
-                member(3, Box::new(Random::new())),
-                member(5, Box::new(Deepening::new())),
+                member([20, 22], Box::new(Surw::new())),
+                member([1, 5], Box::new(Pct::of_any_depth())),
+                member([1, 3], Box::new(Pos::new())),
+                member([1, 3], Box::new(Random::new())),
+                member([5, 5], Box::new(Deepening::new())),
             ],
             turn: 0,
             is_broken_off: false,
+            is_watching: false,
             executions: 0,
             coverage: Coverage::new(),
+            bounded_spins: BoundedSpins::new(),
             values_may_be_old: false,
         }
     }
@@ -102,9 +114,10 @@ impl Portfolio {
     /// Calls the members that look on while another one leads, if there are some in this
     /// execution: who learns from all of the first executions need not begin from nothing.
     fn watchers(&mut self, mut call: impl FnMut(&mut dyn Strategy)) {
-        if self.executions < WATCHED && self.turn != SEARCH {
+        if self.is_watching || self.executions < WATCHED && self.turn != SEARCH {
+            let leads = (!self.is_watching).then_some(self.turn);
             let watchers = self.members.iter_mut().take(WATCHERS).enumerate();
-            for (_, member) in watchers.filter(|(index, _)| *index != self.turn) {
+            for (_, member) in watchers.filter(|(index, _)| Some(*index) != leads) {
                 call(&mut *member.strategy);
             }
         }
@@ -114,9 +127,10 @@ impl Portfolio {
         if self.executions == 0 {
             return FIRST;
         }
+        let when = usize::from(self.executions >= EARLY);
         let share = |member: &Member| match member.strategy.is_finished() {
             true => 0,
-            false => member.weight * (KEPT + member.reward),
+            false => member.weights[when] * (KEPT + member.reward),
         };
         let sum = self.members.iter().map(share).sum();
         let mut drawn = Rng::new(mix(seed ^ SALT)).below(sum);
@@ -133,18 +147,26 @@ impl Strategy for Portfolio {
     fn begin(&mut self, seed: u64, length: u64) {
         self.turn = self.draw(seed);
         self.is_broken_off = false;
+        self.is_watching = false;
         self.coverage.begin();
+        // A search goes through all its executions in its own order.
+        self.bounded_spins.begin(seed, self.turn != SEARCH);
         self.current().begin(seed, length);
         self.watchers(|watcher| watcher.begin_watching());
     }
 
     fn thread_started(&mut self, thread: usize, parent: usize, site_key: u64) {
-        self.current().thread_started(thread, parent, site_key);
+        if !self.is_watching {
+            self.current().thread_started(thread, parent, site_key);
+        }
         self.watchers(|watcher| watcher.thread_started(thread, parent, site_key));
     }
 
     fn pick(&mut self, view: &View<'_>) -> usize {
-        let picked = self.current().pick(view);
+        let picked = match self.bounded_spins.goes_on(view) {
+            true => view.current,
+            false => self.current().pick(view),
+        };
         if picked == NOBODY {
             self.is_broken_off = true;
             return NOBODY;
@@ -156,6 +178,18 @@ impl Strategy for Portfolio {
         let pending = &view.pending[picked];
         self.watchers(|watcher| watcher.watch(picked, pending));
         picked
+    }
+
+    fn begin_watching(&mut self) {
+        self.is_broken_off = false;
+        self.is_watching = true;
+        self.coverage.begin();
+        self.watchers(|watcher| watcher.begin_watching());
+    }
+
+    fn watch(&mut self, thread: usize, pending: &Pending) {
+        self.coverage.step(thread, pending);
+        self.watchers(|watcher| watcher.watch(thread, pending));
     }
 
     fn read(&mut self, load: &Load) -> Option<usize> {
@@ -175,7 +209,9 @@ impl Strategy for Portfolio {
         if !self.is_broken_off {
             self.coverage.end();
         }
-        self.current().end();
+        if !self.is_watching {
+            self.current().end();
+        }
         self.watchers(|watcher| watcher.end());
     }
 
@@ -184,6 +220,11 @@ impl Strategy for Portfolio {
     }
 
     fn learn(&mut self) {
+        if self.is_watching {
+            self.watchers(|watcher| watcher.learn());
+            self.coverage.learn();
+            return;
+        }
         self.current().learn();
         self.watchers(|watcher| watcher.learn());
         self.executions += 1;

@@ -1,6 +1,8 @@
 //! Tests of the portfolio.
 
 use super::*;
+use crate::experience::Words;
+use crate::list::parse;
 use crate::simulator::{Op, row, run};
 
 /// Two threads that count, and one that spins.
@@ -107,4 +109,42 @@ fn what_a_forked_child_sees_is_learnt_through_shared_memory() {
     );
     let runs = row(&program(), &mut portfolio, 0..300);
     assert_eq!(runs, row(&program(), &mut Portfolio::new(), 0..300));
+}
+
+#[test]
+fn a_serial_execution_is_looked_at_but_not_counted_and_can_be_passed_on() {
+    let mut serial = parse("serial(portfolio)").unwrap();
+    row(&program(), &mut *serial, 0..1);
+    let mut room = vec![0; 1 << 16];
+    let mut written = Experience::Written(Words::new(&mut room));
+    serial.pass(&mut written);
+    let count = match written {
+        Experience::Written(words) => words.count().expect("there is room"),
+        Experience::Taken(_) => unreachable!("it is written"),
+    };
+    let mut portfolio = Portfolio::new();
+    portfolio.pass(&mut Experience::Taken(&room[..count]));
+    assert_eq!(portfolio.executions, 0);
+    let taught = row(&program(), &mut portfolio, 0..100);
+    let untaught = row(&program(), &mut Portfolio::new(), 0..100);
+    assert!(
+        taught[0] != untaught[0],
+        "the first execution knows something"
+    );
+    assert!(taught != untaught);
+}
+
+#[test]
+fn most_bugs_are_left_to_the_best_at_first_and_to_all_later() {
+    let turns = |executions: u64, of: usize| {
+        let mut portfolio = Portfolio::new();
+        portfolio.executions = executions;
+        (0..10_000)
+            .filter(|&seed| portfolio.draw(seed) == of)
+            .count()
+    };
+    for other in 2..5 {
+        let (early, late) = (turns(1, other), turns(EARLY, other));
+        assert!(early > 0 && late > 2 * early, "{other}: {early} {late}");
+    }
 }

@@ -11,6 +11,7 @@
 //! 1. Locks and other synchronisation count as reads and writes of their object.
 //! 2. A constraint is met once; the paper keeps it up for all events at its places.
 //! 3. Of two kept sets of constraints, the one used less is changed, instead of a power schedule.
+//! 4. Kept sets are seldom used as long as there are unseen pairs that were hardly tried.
 
 use crate::constraints::{Constraint, Corpus};
 use crate::experience::{Experience, Learnt};

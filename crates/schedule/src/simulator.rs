@@ -55,7 +55,7 @@ pub struct Run {
     pub memory: Vec<u64>,
 }
 
-const MAX_POINTS: u64 = 500;
+const MAX_POINTS: u64 = 10_000;
 
 pub fn key(thread: &[Op], index: usize) -> u64 {
     match thread.get(index) {
