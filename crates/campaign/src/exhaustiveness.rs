@@ -40,7 +40,7 @@ const OBSTACLES: [(u32, &str); 11] = [
     ),
     (
         conditions::WIDE_RACE,
-        "an access to more than 16 bytes takes part in a race",
+        "an access to more than 16 bytes, or several of one call, take part in a race",
     ),
     (
         conditions::SIGNAL,
@@ -84,7 +84,7 @@ pub(crate) fn obstacles(course: &Course, target: &Target, options: &Options) -> 
         "executions with the same schedule differ",
     );
     add(
-        !target.unseen_synchronisation.is_empty(),
+        !target.unseen_synchronisation.is_empty() || !target.unseen_code.is_empty(),
         "code that was not instrumented may touch what threads share",
     );
     obstacles
@@ -161,6 +161,7 @@ mod tests {
             env: Vec::new(),
             cwd: ".".into(),
             unseen_synchronisation: Vec::new(),
+            unseen_code: Vec::new(),
             ignored: false,
             private: Vec::new(),
         }
@@ -187,6 +188,9 @@ mod tests {
             let words = in_words(&course, &target, &options).unwrap();
             assert!(words.contains("may not be exhaustive") && words.contains(reason));
         }
+        let mut linked = target.clone();
+        linked.unseen_code = vec!["libz.so.1".to_owned()];
+        assert_eq!(bound(&course(all), &linked, &options), None);
         let weak = Options {
             memory_model: Memory::Weak,
             ..Options::default()

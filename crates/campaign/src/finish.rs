@@ -123,7 +123,7 @@ fn unconfirmed(session: &Session<'_>, target: &Target, course: &Course) {
     }
 }
 
-/// Tells how many races were seen that have the cause of a reported one.
+/// Tells how many others were seen that have the cause of a reported one.
 fn related(session: &Session<'_>, target: &Target, course: &Course) {
     let found = session.found();
     let own = |id: &&String| {
@@ -139,13 +139,14 @@ fn related(session: &Session<'_>, target: &Target, course: &Course) {
         .filter_map(|id| {
             let all = found.members.values().filter(|name| *name == id).count();
             let others = all.checked_sub(1).filter(|&others| others > 0)?;
-            let (races, are) = if others == 1 {
-                ("race", "is")
+            let kind = found.reported.get(id)?.kind.word();
+            let (s, have) = if others == 1 {
+                ("", "has")
             } else {
-                ("races", "are")
+                ("s", "have")
             };
             Some(format!(
-                "{others} other {races} of the same two functions {are} part of {id}"
+                "{others} other {kind}{s} {have} the same cause as {id}"
             ))
         })
         .collect();

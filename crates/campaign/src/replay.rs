@@ -118,6 +118,7 @@ pub fn replay(
 ) -> Result<Replay, Error> {
     let schedule = regressions::read(&stored.schedule)?;
     let mut explainer = Explainer::new(&target.exe, options);
+    explainer.begin(target);
     let mut result = Replay {
         runs: 0,
         reproduced: 0,

@@ -5,6 +5,7 @@
 //! thread. Otherwise there are three runs. They show that the program behaves the same when the schedule is the same, and whether
 //! there is anything to interleave. A test that fails serially is explored only if it passes
 //! under some other schedule: then its failure depends on the interleaving, else it does not.
+//! The default strategy looks on in the last of them, and begins its search with what it has learnt.
 //! The very first run may differ from all others: it may leave files that they find.
 //! If it is so long that it is cut, executions are cut sooner from then on, and the three
 //! runs are as short as what is explored later.
@@ -23,6 +24,11 @@ const RUNS: usize = 3;
 const LONGEST: u64 = 10;
 /// Executions in which a test that fails serially may pass.
 const PROBES: u64 = 50;
+
+/// The strategy of as many more, in which threads run one after the other in any order.
+const IN_ANY_ORDER: &str = "pct(1)";
+/// The strategy that learns from a serial run.
+const DEFAULT: &str = "portfolio";
 
 /// The serial runs of a test so far.
 #[derive(Default)]
@@ -152,7 +158,10 @@ fn look(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
 
 /// One serial run.
 fn run(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
-    let mut outcome = test.plan(request)?;
+    let mut outcome = match taught(test, request)? {
+        Some(outcome) => outcome,
+        None => test.plan(request)?,
+    };
     if let Some(death) = &outcome.died
         && !matches!(death, Death::Signal(signal) if *signal != libc::SIGKILL)
     {
@@ -198,6 +207,31 @@ fn run(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
     serial.sightings.extend(found);
     serial.first.get_or_insert(outcome);
     Ok(())
+}
+
+/// The run from which the strategy of the search learns, unless it differs from the first one: a strategy that looks
+/// on must not decide whether a test counts as deterministic.
+fn taught(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<Option<Outcome>> {
+    if !is_taught(test) {
+        return Ok(None);
+    }
+    let request = PlanRequest {
+        strategy: format!("serial({DEFAULT})"),
+        ..request.clone()
+    };
+    let outcome = test.learning_plan(&request)?;
+    let first = test.course.serial.first.as_ref();
+    if first.is_some_and(|first| differ(first, &outcome)) {
+        test.course.experience.clear();
+        return Ok(None);
+    }
+    Ok(Some(outcome))
+}
+
+/// Whether the strategy of the search learns from the run that follows: from the last one, so that a
+/// first run that differed has no part in it.
+fn is_taught(test: &TestRun<'_>) -> bool {
+    test.course.serial.runs + 1 == RUNS && test.options().strategy == DEFAULT
 }
 
 /// What the serial runs say: `Ok` if the test is worth exploring.
@@ -248,19 +282,25 @@ fn passes_otherwise(test: &mut TestRun<'_>, failure: Option<&RawFinding>) -> End
     if test.course.tally.threads <= 1 {
         return Ok(false);
     }
-    let strategy = test.options().strategy.clone();
-    let mut request = test.request(&strategy, PROBES);
-    if failure.is_some_and(|raw| raw.kind == Kind::Crash) {
-        // A crash breaks the worker, unless each execution has a process of its own.
-        request.reexecution = Reexecution::Fork;
+    // Where nearly every switch makes it fail, it may pass if one thread after the other runs.
+    let strategies = [test.options().strategy.clone(), IN_ANY_ORDER.to_owned()];
+    for strategy in strategies {
+        let mut request = test.request(&strategy, PROBES);
+        if failure.is_some_and(|raw| raw.kind == Kind::Crash) {
+            // A crash breaks the worker, unless each execution has a process of its own.
+            request.reexecution = Reexecution::Fork;
+        }
+        let outcome = test.plan(&request)?;
+        test.renew_worker();
+        let failures: u64 = Kind::ALL
+            .iter()
+            .filter(|&&kind| kind != Kind::DataRace)
+            .map(|&kind| outcome.occurrences[kind as usize])
+            .sum();
+        // Of what was broken off nobody knows whether it would have passed.
+        if failures + outcome.broken_off < outcome.executions {
+            return Ok(true);
+        }
     }
-    let outcome = test.plan(&request)?;
-    test.renew_worker();
-    let failures: u64 = Kind::ALL
-        .iter()
-        .filter(|&&kind| kind != Kind::DataRace)
-        .map(|&kind| outcome.occurrences[kind as usize])
-        .sum();
-    // Of what was broken off nobody knows whether it would have passed.
-    Ok(failures + outcome.broken_off < outcome.executions)
+    Ok(false)
 }

@@ -310,7 +310,11 @@ impl<'a> Session<'a> {
     /// Stores what a test's strategy has learnt until the test has another turn, in this run or
     /// one that continues it: tests are many, and so it is not kept in memory.
     pub fn put_away(&self, target: &Target, course: &mut Course) {
-        let experience = std::mem::take(&mut course.experience);
+        // What serial runs have taught it is little, and kept until there is more.
+        let experience = match course.tally.explored {
+            0 => Vec::new(),
+            _ => std::mem::take(&mut course.experience),
+        };
         let key = stable_hash(&state_key(target), &[]);
         let stored = match course.may_go_on(self.options) && !experience.is_empty() {
             true => self

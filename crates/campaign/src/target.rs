@@ -36,6 +36,8 @@ pub struct Target {
     /// Names of native code that can synchronise threads unseen: what looks like a data race
     /// may be none, so none is reported.
     pub unseen_synchronisation: Vec<String>,
+    /// Names of code whose accesses to memory are not seen: no search of the program is exhaustive.
+    pub unseen_code: Vec<String>,
     /// Whether the test is `#[ignore]`d, so that libtest has to be told to run it.
     pub ignored: bool,
 }

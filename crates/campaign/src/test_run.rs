@@ -286,6 +286,7 @@ impl TestRun<'_> {
             .explainer
             .get_or_insert_with(|| Explainer::new(exe, options));
         explainer.first_thread = self.runner.first_thread();
+        explainer.begin(self.target);
         explainer.expect(self.course.index, &self.course.expected_panics);
         explainer
     }
@@ -426,9 +427,12 @@ impl TestRun<'_> {
         }
     }
 
-    /// Takes up what the strategy has learnt in an earlier turn, or an earlier run.
+    /// Takes up what the strategy has learnt in an earlier turn, or an earlier run; before its first
+    /// execution, in a serial run.
     pub fn recall(&mut self) {
-        self.course.experience = self.session.take_out(self.target, self.course);
+        if self.course.tally.explored > 0 {
+            self.course.experience = self.session.take_out(self.target, self.course);
+        }
     }
 
     /// Saves how far the test is.

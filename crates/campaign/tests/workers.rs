@@ -26,6 +26,7 @@ fn target(behaviour: &str) -> Target {
         cwd: PathBuf::from("/"),
         private: Vec::new(),
         unseen_synchronisation: Vec::new(),
+        unseen_code: Vec::new(),
         ignored: false,
     }
 }

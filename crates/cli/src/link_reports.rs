@@ -126,7 +126,17 @@ pub(crate) fn unseen(directory: &Path, executable: &Executable) -> Vec<String> {
     names
 }
 
-/// One sentence about such code.
+/// Names of native code in an executable whose accesses to memory are not seen.
+pub(crate) fn unseen_code(directory: &Path, executable: &Executable) -> Vec<String> {
+    let exe = &executable.record.exe;
+    let mut names = raddle_instrument::unseen_code(exe);
+    if let Some(report) = find(&read_all(directory), exe) {
+        names.extend(report.native.iter().map(|name| library(name)));
+    }
+    names
+}
+
+/// One sentence about code that can synchronise threads unseen.
 pub(crate) fn about_unseen(program: &str, names: &[String]) -> Option<String> {
     (!names.is_empty()).then(|| {
         format!(

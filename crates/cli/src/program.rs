@@ -12,7 +12,9 @@ use anyhow::Context;
 use raddle_campaign::{
     self as campaign, IgnoreRule, Options, Overrides, Stored, Target, TargetKind,
 };
-use raddle_instrument::{Program, ProgramError, examine, refused_sources, unseen_synchronisation};
+use raddle_instrument::{
+    Program, ProgramError, examine, refused_sources, unseen_code, unseen_synchronisation,
+};
 use raddle_report::Sources;
 
 use crate::arguments::ProgramOptions;
@@ -200,6 +202,10 @@ impl ProgramSession {
                 self.uninstrumented.join(", ")
             ));
         }
+        let unseen_code = match env.is_empty() {
+            true => [unseen_code(&exe), self.uninstrumented.clone()].concat(),
+            false => vec![path.to_owned()],
+        };
         Ok(Target {
             exe,
             name: path.to_owned(),
@@ -213,6 +219,7 @@ impl ProgramSession {
             cwd: self.root.clone(),
             private: vec![self.results.clone()],
             unseen_synchronisation,
+            unseen_code,
             ignored: false,
         })
     }

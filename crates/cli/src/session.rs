@@ -131,12 +131,14 @@ impl Session {
         for executable in &executables {
             let exe = &executable.record.exe;
             let names = link_reports::unseen(&build.link_reports(), executable);
+            let code = link_reports::unseen_code(&build.link_reports(), executable);
             let shown = exe.file_name().unwrap_or_default().to_string_lossy();
             if let Some(sentence) = link_reports::about_unseen(&shown, &names) {
                 self.console.note(sentence);
             }
             for target in targets.iter_mut().filter(|target| target.exe == *exe) {
                 target.unseen_synchronisation.clone_from(&names);
+                target.unseen_code.clone_from(&code);
             }
         }
         Ok(targets)

@@ -72,6 +72,7 @@ fn base(executable: &Executable, metadata: &Metadata) -> Target {
             metadata.target_directory.clone(),
         ],
         unseen_synchronisation: Vec::new(),
+        unseen_code: Vec::new(),
         ignored: false,
     }
 }

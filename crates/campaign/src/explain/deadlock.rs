@@ -94,6 +94,16 @@ pub(super) fn story(
         cause.push_str(&capitalised(&sentences(&waits, locks)));
         cause.push('.');
     }
+    if let Some(writer) = keeps_out(raw, recording, &waits) {
+        let place = locator.locate(writer.site, &writer.frames).place(true);
+        cause.push_str(&format!(
+            " {} has the lock as a reader already. {} waits at {} to write, and new readers are kept out until it \
+             has written.",
+            capitalised(&thread_in_words(waits[0].0.thread)),
+            capitalised(&thread_in_words(writer.thread)),
+            in_words(&place)
+        ));
+    }
     // Of many threads, the first ones stand for all.
     waits.truncate(STANDING);
     let mut interest = Interest::default();
@@ -123,6 +133,35 @@ pub(super) fn story(
             .collect(),
         interest,
     }
+}
+
+/// The writer for which a thread waits that reads a lock twice.
+fn keeps_out<'a>(
+    raw: &'a RawFinding,
+    recording: &RawRecording,
+    waits: &[(&RawWait, Located)],
+) -> Option<&'a RawWait> {
+    let [(reader, _)] = waits else {
+        return None;
+    };
+    let reads = |wait: &RawWait| {
+        let mut events = recording.events.iter().rev();
+        let wanted = events.find(|event| {
+            event.operation == Operation::LockWant as u16
+                && event.thread == wait.thread
+                && event.address == wait.object
+        });
+        wanted.map(|event| event.order != 0)
+    };
+    let is_reader = reader.is_lock && reader.in_cycle && reads(reader) == Some(true);
+    let mut others = raw.waits.iter();
+    others.find(|wait| {
+        is_reader
+            && wait.is_lock
+            && wait.object == reader.object
+            && wait.thread != reader.thread
+            && reads(wait) == Some(false)
+    })
 }
 
 /// The lost wake-up that explains most, and the thread that waits for it.

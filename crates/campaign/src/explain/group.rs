@@ -1,4 +1,5 @@
-//! Races that have one cause: those of the same two functions on the same static or variable, or on the heap.
+//! Findings that have one cause: races that one weak store or load lets happen, those of the same two functions
+//! on the same static or variable, or on the heap, and uses of one freed block.
 //!
 //! A race is seen as two sites, and a missing lock shows as many of these. What the accesses are about
 //! is known from a recording only, so it is the confirmed finding that is named by its object. That name
@@ -13,21 +14,37 @@ use raddle_trace::runner::{RawFinding, RawRecording, RawStep};
 
 use super::Explainer;
 use super::names::Names;
+use super::paths::Owner;
 use super::race::earlier_stack;
+use super::{heap, publication};
+
+/// Functions of the user by which the allocation of a block is known.
+const ALLOCATING: usize = 3;
 
 impl Explainer {
-    /// What names a race together with all others of its cause; `None` for what is no race, or where the
-    /// object has no name.
+    /// What names a finding together with all others of its cause; `None` for what is neither a race nor about
+    /// a freed block, or where the object has no name.
     pub(super) fn group(
         &mut self,
         raw: &RawFinding,
         recording: &RawRecording,
     ) -> Option<Vec<String>> {
+        if matches!(raw.kind, Kind::UseAfterFree | Kind::DoubleFree) {
+            return self.freed_block(raw, recording);
+        }
         let [later, earlier] = &raw.steps[..] else {
             return None;
         };
         if raw.kind != Kind::DataRace {
             return None;
+        }
+        if let Some(weak) = publication::too_weak(recording, later, earlier) {
+            let mut name = |event: &RawEvent| {
+                let located = self.locator.locate(event.site, recording.stack(event));
+                located.identity()
+            };
+            let sites = weak.into_iter().map(&mut name);
+            return Some(sites.chain(["too weak".to_owned()]).collect());
         }
         let object = self.object(later, recording)?;
         let mut parts = vec![object];
@@ -44,6 +61,31 @@ impl Explainer {
                 Operation::Free => "free".to_owned(),
                 _ => function,
             });
+        }
+        Some(parts)
+    }
+
+    /// A block by the function that freed it, and by those that allocated it: an allocator of the program's own
+    /// hands out all of its blocks.
+    fn freed_block(&mut self, raw: &RawFinding, recording: &RawRecording) -> Option<Vec<String>> {
+        let ends = heap::freed_block(raw, &recording.events)?;
+        let mut parts = Vec::new();
+        for ((word, callers), at) in [("freed", 1), ("allocated", ALLOCATING)]
+            .into_iter()
+            .zip(ends)
+        {
+            let event = recording.events.get(at)?;
+            let located = self.locator.locate(event.site, recording.stack(event));
+            let users = located
+                .frames
+                .iter()
+                .filter(|frame| frame.owner != Owner::Std);
+            let functions = users.take(callers).map(|frame| &frame.place.function);
+            let path: Vec<&str> = functions.map(String::as_str).collect();
+            if path.is_empty() {
+                return None;
+            }
+            parts.push(format!("{word} {}", path.join(" < ")));
         }
         Some(parts)
     }

@@ -195,6 +195,12 @@ fn count(value: u64) -> String {
     bytes(u32::try_from(value).unwrap_or(u32::MAX))
 }
 
+/// The events that freed and allocated the block of a finding.
+pub(super) fn freed_block(raw: &RawFinding, events: &[RawEvent]) -> Option<[usize; 2]> {
+    let life = life(raw, raw.steps.first()?, events);
+    Some([life.free?, life.allocation?])
+}
+
 /// Finds the fault at the end of a recording, and what happened to the block before it.
 fn life(raw: &RawFinding, step: &RawStep, events: &[RawEvent]) -> Life {
     let base = raw.detail[0];

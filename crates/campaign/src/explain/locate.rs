@@ -58,6 +58,11 @@ impl Locator {
         self.symbols.paths().shown(file).0
     }
 
+    /// The same, and whose it is.
+    pub fn shown_with_owner(&self, file: &str) -> (String, Owner) {
+        self.symbols.paths().shown(file)
+    }
+
     /// The sites, if the executable has any.
     pub fn sites(&self) -> Option<&SiteTable> {
         self.sites.as_ref()

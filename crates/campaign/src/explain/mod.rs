@@ -74,6 +74,8 @@ const STANDING: usize = 8;
 pub(crate) struct Explainer {
     /// Number of the test's own thread.
     pub first_thread: u16,
+    /// Name of the test whose findings are explained: it names those that have no place.
+    test: String,
     locator: Locator,
     executable: PathBuf,
     overrides: Overrides,
@@ -106,11 +108,19 @@ impl Explainer {
         let symbols = Symbols::new(executable, Paths::new(&options.workspace_root, executable));
         Self {
             first_thread: 0,
+            test: String::new(),
             locator: Locator::new(SiteTable::open(executable).ok(), symbols),
             executable: executable.to_owned(),
             overrides: options.overrides.clone(),
             expected: Default::default(),
             map: None,
+        }
+    }
+
+    /// Says of which test findings are.
+    pub fn begin(&mut self, target: &Target) {
+        if self.test != target.name {
+            self.test.clone_from(&target.name);
         }
     }
 
@@ -183,12 +193,14 @@ impl Explainer {
         if raw.kind != Kind::Panic {
             return None;
         }
-        let wanted = |located: &Located| name(Kind::Panic, panic::identity(located)) == id;
+        let test = &self.test;
+        let wanted =
+            |located: &Located| name(Kind::Panic, placed(panic::identity(located), test)) == id;
         panic::choose(&mut self.locator, raw, &self.expected.1, wanted)
     }
 
-    /// The finding's name: its kind and ten hex digits over the places that make it. It does
-    /// not change with lines, machines, thread numbers or addresses.
+    /// The finding's name: its kind and ten hex digits over the places that make it, or over the test if
+    /// there are none. It does not change with lines, machines, thread numbers or addresses.
     pub fn id(&mut self, raw: &RawFinding) -> String {
         let parts: Vec<String> = match raw.kind {
             Kind::Deadlock => deadlock::involved(raw)
@@ -203,10 +215,15 @@ impl Explainer {
                 let every = |_: &Located| true;
                 match panic::choose(&mut self.locator, raw, &self.expected.1, every) {
                     Some(chosen) => panic::identity(&chosen.located),
-                    None => vec!["exit".to_owned(), raw.detail[0].to_string()],
+                    // No place tells it from the failures of other tests.
+                    None => vec![
+                        "exit".to_owned(),
+                        raw.detail[0].to_string(),
+                        self.test.clone(),
+                    ],
                 }
             }
-            Kind::Crash => trouble::crash_identity(&mut self.locator, raw),
+            Kind::Crash => trouble::crash_identity(&mut self.locator, raw, &self.test),
             Kind::DataRace => raw
                 .steps
                 .iter()
@@ -232,7 +249,7 @@ impl Explainer {
                 .map(|step| self.locator.locate(step.site, &step.frames).identity())
                 .collect(),
         };
-        name(raw.kind, parts)
+        name(raw.kind, placed(parts, &self.test))
     }
 
     /// A recording as a trace, with names that hold across executions. `None` if it is empty or
@@ -332,6 +349,14 @@ impl Explainer {
             violation,
             timing,
         }
+    }
+}
+
+/// What names a finding; the test, if none of its places has a name.
+fn placed(parts: Vec<String>, test: &str) -> Vec<String> {
+    match parts.iter().all(String::is_empty) {
+        true => vec![test.to_owned()],
+        false => parts,
     }
 }
 

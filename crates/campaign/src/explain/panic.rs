@@ -21,6 +21,9 @@ use super::{Story, in_words, stack_of, thread_in_words};
 /// Exit code of libtest after a test that failed.
 const FAILED_TESTS: u64 = 101;
 
+/// What libtest says about a test that should panic and returned.
+const NO_PANIC: &str = "note: test did not panic as expected";
+
 /// Messages of panics that there are only because another thread has panicked: at a join, at a lock,
 /// and at a channel whose other end is gone.
 const FOLLOWERS: &[&str] = &[
@@ -42,6 +45,8 @@ pub(super) type Expected = HashSet<Place>;
 pub(super) struct Chosen<'a> {
     pub step: &'a RawStep,
     pub located: Located,
+    /// Where it begins for people.
+    place: Place,
     /// Its number among the panics of its thread.
     nth: usize,
     /// What the program printed for it.
@@ -85,9 +90,9 @@ pub(super) fn choose<'a>(
         .find(|&at| is_wanted[at] && fails(&&all[at]))
         .or_else(|| (0..all.len()).rfind(|&at| is_wanted[at]))?;
     let reports = output::reports(&raw.output);
-    let passed_on = message(locator, &all, index, &reports).is_some_and(|message| {
+    let passed_on = report(locator, &all, index, &reports).is_some_and(|report| {
         let mut followers = FOLLOWERS.iter();
-        followers.any(|follower| message.contains(follower))
+        followers.any(|follower| report.message.contains(follower))
     });
     let original = (0..index).find(|&at| {
         let (step, located) = &all[at];
@@ -97,13 +102,17 @@ pub(super) fn choose<'a>(
     let (step, located) = &all[index];
     let before = all[..index].iter();
     let later = all[index + 1..].iter().rev().find(fails);
+    let report = report(locator, &all, index, &reports);
     Some(Chosen {
         step,
         located: located.clone(),
+        place: report
+            .and_then(|report| place_of_macro(locator, located, report))
+            .unwrap_or_else(|| located.place(true)),
         nth: before
             .filter(|(other, _)| other.thread == step.thread)
             .count(),
-        message: message(locator, &all, index, &reports),
+        message: report.map(|report| report.message.clone()),
         later: later.map(|(step, located)| (step.thread, located.place(true))),
     })
 }
@@ -115,13 +124,27 @@ fn is_caught(frames: &[Frame]) -> bool {
         .any(|pair| pair[0].place.function.starts_with(CATCH) && pair[1].owner == Owner::Workspace)
 }
 
+/// The user's line that calls a macro of another crate in which a panic begins: the hook names it, and debug
+/// information the macro's own.
+fn place_of_macro(locator: &Locator, located: &Located, report: &Report) -> Option<Place> {
+    let frame = located.user(true)?;
+    let (file, owner) = locator.shown_with_owner(&report.file);
+    let is_macro = frame.owner != Owner::Workspace && owner == Owner::Workspace;
+    is_macro.then(|| Place {
+        file,
+        line: report.line,
+        column: 0,
+        function: frame.place.function.clone(),
+    })
+}
+
 /// What the panic hook printed for one of these panics.
-fn message(
+fn report<'a>(
     locator: &Locator,
     all: &[(&RawStep, Located)],
     index: usize,
-    reports: &[Report],
-) -> Option<String> {
+    reports: &'a [Report],
+) -> Option<&'a Report> {
     let is_at = |located: &Located, report: &Report| {
         let file = locator.shown(&report.file);
         let mut frames = located.frames.iter();
@@ -140,17 +163,14 @@ fn message(
     // The hook prints one report per panic, in the same order.
     let by_order = || reports.get(index).filter(|_| reports.len() == all.len());
     let only = || reports.first().filter(|_| reports.len() == 1);
-    report
-        .or_else(by_order)
-        .or_else(only)
-        .map(|report| report.message.clone())
+    report.or_else(by_order).or_else(only)
 }
 
 pub(super) fn story(raw: &RawFinding, chosen: Option<Chosen<'_>>) -> Story {
     let Some(chosen) = chosen else {
         return without_panic(raw);
     };
-    let (step, place) = (chosen.step, chosen.located.place(true));
+    let (step, place) = (chosen.step, chosen.place);
     let message = chosen.message.unwrap_or_default();
     let title = match message.lines().next() {
         Some(line) if !line.is_empty() => format!("test panics: {line}"),
@@ -193,9 +213,15 @@ fn without_panic(raw: &RawFinding) -> Story {
             format!("test returns an error: {message}"),
             "The test returned an error in this interleaving; others of it pass.".to_owned(),
         ),
+        (FAILED_TESTS, None) if raw.output.contains(NO_PANIC) => (
+            "test does not panic as it should".to_owned(),
+            "The test returns in this interleaving, and should panic; in others it does.".to_owned(),
+        ),
         (FAILED_TESTS, None) => (
-            "test fails without a panic".to_owned(),
-            "The test returned an error in this interleaving; others of it pass.".to_owned(),
+            "test fails without a message".to_owned(),
+            "The test fails in this interleaving, and prints neither a panic nor an error; in others it \
+             passes."
+                .to_owned(),
         ),
         (code, _) => (
             format!("the program exits with code {code}"),

@@ -14,6 +14,27 @@ struct Read {
     load: usize,
 }
 
+/// The events by which a race is not ordered though one thread has told the other: the store that does not
+/// release, the load that does not acquire, or both.
+pub(super) fn too_weak<'a>(
+    recording: &'a RawRecording,
+    later: &RawStep,
+    earlier: &RawStep,
+) -> Option<Vec<&'a RawEvent>> {
+    let events = &recording.events;
+    let last = access(&events[..], later)?;
+    let first = access(&events[..last], earlier)?;
+    let read = read_between(events, first, last)?;
+    let (store, load) = (&events[read.store], &events[read.load]);
+    let releases = order::releases(u32::from(store.order));
+    let acquires = order::acquires(u32::from(load.order));
+    let weak: Vec<_> = [(store, releases), (load, acquires)]
+        .into_iter()
+        .filter_map(|(event, is_enough)| (!is_enough).then_some(event))
+        .collect();
+    (!weak.is_empty()).then_some(weak)
+}
+
 /// The store behind the earlier access of a race that the thread of the later one read before it, if one of
 /// the two is too weak, in a sentence; with both events.
 pub(super) fn tell(

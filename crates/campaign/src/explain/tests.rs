@@ -44,6 +44,7 @@ fn explainer() -> Explainer {
         expected: Default::default(),
         overrides: Default::default(),
         first_thread: 0,
+        test: "t".to_owned(),
         locator: Locator::new(None, Symbols::known(frames)),
         executable: PathBuf::new(),
         map: None,
@@ -64,6 +65,7 @@ fn target() -> Target {
         cwd: PathBuf::new(),
         private: Vec::new(),
         unseen_synchronisation: Vec::new(),
+        unseen_code: Vec::new(),
         ignored: false,
     }
 }

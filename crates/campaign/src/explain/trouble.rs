@@ -11,10 +11,11 @@ use super::paths::Owner;
 use super::{STANDING, Story, in_words, output, panic, stack_of, thread_in_words};
 
 /// What names a crash: the signal, and the user's function that the stack says. The thread's last
-/// site is no part of it, because that one depends on what is recorded.
-pub(super) fn crash_identity(locator: &mut Locator, raw: &RawFinding) -> Vec<String> {
+/// site is no part of it, because that one depends on what is recorded. Without a function it is the test.
+pub(super) fn crash_identity(locator: &mut Locator, raw: &RawFinding, test: &str) -> Vec<String> {
     let mut parts = vec![raw.detail[0].to_string()];
     let Some(step) = raw.steps.first() else {
+        parts.push(test.to_owned());
         return parts;
     };
     let located = locator.locate(0, &step.frames);
@@ -23,9 +24,12 @@ pub(super) fn crash_identity(locator: &mut Locator, raw: &RawFinding) -> Vec<Str
         return parts;
     }
     let panic = fatal_panic(locator, raw, &located);
-    if let Some(frame) = panic.unwrap_or(located).user(true) {
-        parts.push(frame.place.function.clone());
-    }
+    let located = panic.unwrap_or(located);
+    let function = located.user(true).map(|frame| &frame.place.function);
+    parts.push(match function.filter(|function| !function.is_empty()) {
+        Some(function) => function.clone(),
+        None => test.to_owned(),
+    });
     parts
 }
 
