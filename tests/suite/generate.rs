@@ -635,6 +635,13 @@ fn right_results_that_no_order_gives_are_not_reported() {
         "Lazy",
         "Boxes",
         "LoadCache",
+        "Latch",
+        "Slots",
+        "Letterbox",
+        "FirstSet",
+        "Group",
+        "Stopwatch",
+        "Counter",
     ] {
         let subject = format!("types::lenient::{name}");
         let run = fixture.check(&["generate", &subject, "--time", "4s"], 0);

@@ -243,6 +243,7 @@ mod tests {
             is_future: false,
             may_panic: false,
             hedge: None,
+            counts_calls: false,
             is_shown: false,
             value: None,
             gives: None,

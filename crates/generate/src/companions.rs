@@ -8,7 +8,7 @@ use crate::constructors::{Constructor, constructors, made, returning};
 use crate::library::{Library, unify};
 use crate::model::{Function, Implementation, Substitution, Type};
 use crate::recipe::Recipe;
-use crate::results::{Class, class};
+use crate::results::{Class, class, has_methods};
 
 /// What a function of another type costs beside those of the type itself.
 const RANK: usize = 4;
@@ -147,7 +147,7 @@ pub fn with_others(maker: Maker<'_>, one: &Type, own: &[Constructor]) -> Vec<Con
 /// Whether it has methods of its own, and is neither a value nor a guard.
 fn is_companion(library: &Library, other: &Type) -> bool {
     let is_defined = matches!(other, Type::Path(path, _) if library.definition(path).is_some());
-    is_defined && class(library, other) == Class::Handle
+    is_defined && class(library, other) == Class::Handle && has_methods(library, other)
 }
 
 /// Methods without arguments that an object stays after.

@@ -91,6 +91,7 @@ fn operation(library: &Library, path: &str, function: &Function) -> Result<Opera
         is_future: function.is_async,
         may_panic: function.may_panic,
         hedge: function.hedge,
+        counts_calls: function.counts_calls,
         is_shown: library.has(&output, "Debug") == Some(true),
         value: None,
         gives: None,

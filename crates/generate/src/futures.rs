@@ -21,7 +21,9 @@ pub(crate) fn proposed(
     // Of most types at least some traits are described, and what std has is known.
     let is_std = matches!(returned, Type::Path(path, _) if is_std(path));
     let is_described = is_std || !library.implementations(returned).is_empty();
-    let is_known = operation.class != Class::Open || is_described;
+    // A type with a lifetime may be a guard or a future.
+    let is_unclear = matches!(operation.class, Class::Open | Class::Handle);
+    let is_known = !is_unclear || is_described;
     if is_known || operation.is_future {
         return None;
     }

@@ -81,6 +81,17 @@ pub fn panic_site(result: &str) -> &str {
 }
 
 impl History {
+    /// Steps that came to something else in another execution of the same calls in the same order.
+    pub fn differences(&self, other: &Self) -> Vec<(usize, bool)> {
+        let steps = self.concurrent().chain(&self.after);
+        let others = other.concurrent().chain(&other.after);
+        let pairs = steps.zip(others);
+        let different = pairs.filter(|(one, other)| one.result != other.result);
+        different
+            .map(|(step, _)| (step.call, step.is_second))
+            .collect()
+    }
+
     /// What an execution did; if calls were made one after the other, once per order.
     pub fn read(test: &TestCase, execution: &MarkedExecution) -> BTreeMap<usize, Self> {
         let mut histories: BTreeMap<usize, Self> = BTreeMap::new();

@@ -12,7 +12,7 @@ use raddle_abi::finding::Kind;
 use raddle_abi::plan::Memory;
 use raddle_trace::runner::{Outcome, Runner};
 
-use crate::eviction::Evictions;
+pub use crate::excuses::Excuse;
 use crate::history::{History, Step, is_panic, panic_site};
 use crate::linearize::{
     Explained, Freedom, Likely, Observation, Observed, Played, Sequential, explain,
@@ -20,15 +20,14 @@ use crate::linearize::{
 use crate::order::{self, turns};
 use crate::place::in_package;
 use crate::program::{Program, Weakness};
+use crate::refusal::is_refusal;
 use crate::sequential::{Orders, all_orders};
-use crate::test_case::{Manner, TestCase};
+use crate::test_case::TestCase;
 
 /// Runs of orders per test.
-const RUNS: usize = 2_000;
-/// Runs of orders in each other manner.
-const OTHERWISE: usize = 500;
+pub(crate) const RUNS: usize = 2_000;
 /// Steps of one search.
-const STEPS: usize = 20_000;
+pub(crate) const STEPS: usize = 20_000;
 /// Orders that are all run, if there are no more.
 const ORDERS: usize = 1_000;
 
@@ -61,40 +60,6 @@ pub struct Judgement {
     pub unexplained: Vec<u16>,
     /// The objects could not be made, or the calls before threads panicked.
     pub is_invalid: bool,
-}
-
-/// Why results may be right that no order explains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Excuse {
-    /// Only methods show it whose results are not checked.
-    Unchecked,
-    /// A method takes part that changes the object part by part.
-    PartByPart,
-    /// It is not promised when deferred work is done.
-    DeferredWork,
-    /// Loads may read stale values.
-    StaleReads,
-    /// Calls that wait for another one may share its effect.
-    SharedEffect,
-    /// Orders explain it in which a cache drops entries.
-    Eviction,
-    /// Orders explain it that are run by other threads, or with pauses.
-    Manner,
-}
-
-impl Excuse {
-    /// As the end of a sentence about results.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Unchecked => "only methods show it whose results are not checked",
-            Self::PartByPart => "a method takes part that changes the object part by part",
-            Self::DeferredWork => "it is not promised when deferred work is done",
-            Self::StaleReads => "loads may read stale values",
-            Self::SharedEffect => "calls that wait for another one may share its effect",
-            Self::Eviction => "a cache may drop entries at any time",
-            Self::Manner => "it depends on which thread calls, or on pauses between calls",
-        }
-    }
 }
 
 /// Judges tests.
@@ -233,8 +198,9 @@ impl Judge<'_> {
         if method.is_some_and(|method| method.weakness == Weakness::MayFail) {
             return None;
         }
-        // What a method says that it does is no failure.
-        if kind == Kind::Sequential && method.is_none_or(|method| method.may_panic) {
+        // What a method says that it does is no failure, be it said only by the message of the panic.
+        let is_promised = method.is_none_or(|method| method.may_panic) || is_refusal(text);
+        if kind == Kind::Sequential && is_promised {
             return None;
         }
         let name = method.map_or("drop", |method| &method.name);
@@ -268,7 +234,7 @@ impl Judge<'_> {
         if !self.is_feasible(test, orders) {
             return None;
         }
-        let observation = self.observation(test, history, Strictness::Weak);
+        let observation = self.observation(test, history, Strictness::Blocked);
         let stuck = pending.iter().find(|thread| {
             let turns = turns(**thread, &history.threads[**thread]);
             let mut goal = StuckAt {
@@ -278,6 +244,9 @@ impl Judge<'_> {
             };
             explain(&observation, &mut goal, STEPS) == Explained::No
         })?;
+        if self.waits_for_ever(test, history, orders) {
+            return None;
+        }
         let step = history.threads[*stuck].last()?;
         let names: Vec<_> = pending
             .iter()
@@ -324,15 +293,19 @@ impl Judge<'_> {
             explain(&observation, orders, STEPS) != Explained::No
         };
         let is_explained = explains(Strictness::Weak) || explains(Strictness::Written);
+        let is_alike = !is_explained && self.differs_in_reason(test, history, orders);
         let excuse = match () {
             () if self.memory == Memory::Weak => Some(Excuse::StaleReads),
             () if self.program.defers_work() => Some(Excuse::DeferredWork),
             () if is_bulk => Some(Excuse::PartByPart),
             () if is_explained && self.has_shared(test, history) => Some(Excuse::SharedEffect),
             () if is_explained => Some(Excuse::Unchecked),
+            () if is_alike => Some(Excuse::Reason),
             () if self.evicts(test, history, orders) => Some(Excuse::Eviction),
             () if self.varies(test, history, orders) => Some(Excuse::Manner),
             () if self.depends_on_threads(test, orders) => Some(Excuse::Manner),
+            () if self.depends_on_time(test, history, orders) => Some(Excuse::Manner),
+            () if self.waits(test, history, orders) => Some(Excuse::Waiting),
             () => None,
         };
         if let Some(excuse) = excuse {
@@ -357,55 +330,27 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether orders explain the results in which a cache drops entries. What is not known counts as explained.
-    fn evicts(&self, test: &TestCase, history: &History, orders: &mut Orders<'_>) -> bool {
-        let evicting = match Evictions::of(self.program, test) {
-            Evictions::Never => return false,
-            Evictions::Unknown => return true,
-            Evictions::Possible(evicting) => evicting,
-        };
-        let mut orders = orders.of_test(&evicting.test, RUNS);
-        [Strictness::Weak, Strictness::Written].iter().any(|how| {
-            let observation = self.observation(test, history, *how);
-            let observation = evicting.observe(observation);
-            explain(&observation, &mut orders, STEPS) != Explained::No
-        })
-    }
-
-    /// Whether orders explain the results if they are run in another manner: by threads of their own, or with pauses.
-    fn varies(&self, test: &TestCase, history: &History, orders: &mut Orders<'_>) -> bool {
-        let observations =
-            [Strictness::Weak, Strictness::Written].map(|how| self.observation(test, history, how));
-        Manner::OTHERS.iter().any(|manner| {
-            let mut otherwise = orders.otherwise(*manner, OTHERWISE);
-            let mut explains =
-                |observation| explain(observation, &mut otherwise, STEPS) != Explained::No;
-            observations.iter().any(&mut explains)
-        })
-    }
-
-    /// Whether it matters which thread makes which call, be it one after the other: orders are made by one thread, and
-    /// say nothing then.
-    fn depends_on_threads(&self, test: &TestCase, orders: &mut Orders<'_>) -> bool {
-        orders.by_threads().iter().any(|history| {
-            let mut explains = |how: Strictness| {
-                let observation = self.observation(test, history, how);
-                explain(&observation, orders, STEPS) != Explained::No
-            };
-            !explains(Strictness::Weak) && !explains(Strictness::Written)
-        })
-    }
-
-    fn observation(&self, test: &TestCase, history: &History, how: Strictness) -> Observation {
+    pub(crate) fn observation(
+        &self,
+        test: &TestCase,
+        history: &History,
+        how: Strictness,
+    ) -> Observation {
         let freedom = |call: usize| {
             let operation = test.call(call).map_or(u16::MAX, |call| call.operation);
             let is_unwritten = self.program.is_unwritten(operation);
             match (self.program.weakness(operation), how) {
                 (Weakness::Random, _) => Freedom::Any,
-                (_, Strictness::Written) if is_unwritten => Freedom::Any,
-                (Weakness::None, _) | (_, Strictness::Strict) => Freedom::Strict,
-                (Weakness::Observer | Weakness::Bulk | Weakness::Structure, _) => Freedom::Any,
+                (_, Strictness::Strict) => Freedom::Strict,
                 (Weakness::MayFail | Weakness::Relaxed, _) => Freedom::Optional,
+                (_, Strictness::Blocked | Strictness::Written | Strictness::Alike)
+                    if is_unwritten =>
+                {
+                    Freedom::Any
+                }
+                (Weakness::None, Strictness::Alike) => self.alike(operation),
+                (Weakness::None, _) => Freedom::Strict,
+                (Weakness::Observer | Weakness::Bulk | Weakness::Structure, _) => Freedom::Any,
             }
         };
         let threads = history.threads.iter().enumerate().map(|(thread, steps)| {
@@ -436,8 +381,8 @@ impl Judge<'_> {
             let binds = match how {
                 _ if weakness.is_never_checked() => false,
                 Strictness::Strict => freedom(step.call) == Freedom::Strict,
-                Strictness::Weak => true,
-                Strictness::Written => {
+                Strictness::Weak | Strictness::Blocked => true,
+                Strictness::Written | Strictness::Alike => {
                     let call = test.call(step.call);
                     call.is_none_or(|call| self.program.is_written_after(call.operation))
                 }
@@ -451,6 +396,15 @@ impl Judge<'_> {
                 false => Vec::new(),
             },
             finally: Vec::new(),
+        }
+    }
+
+    /// How a result may differ that means the same.
+    fn alike(&self, operation: u16) -> Freedom {
+        let method = self.program.methods.get(&operation);
+        match method.is_some_and(|method| method.may_call_in_vain) {
+            true => Freedom::InVain,
+            false => Freedom::Refused,
         }
     }
 
@@ -473,8 +427,10 @@ impl Judge<'_> {
     /// thread has ended before orders nothing; and a written test does not see it.
     fn span(&self, step: &Step, how: Strictness) -> (usize, Option<usize>) {
         match (self.memory, how) {
-            (Memory::Sc, Strictness::Strict | Strictness::Weak) => (step.started, step.ended),
-            (Memory::Weak, _) | (_, Strictness::Written) => (0, step.ended.map(|_| usize::MAX)),
+            (Memory::Weak, _) | (_, Strictness::Written | Strictness::Alike) => {
+                (0, step.ended.map(|_| usize::MAX))
+            }
+            (Memory::Sc, _) => (step.started, step.ended),
         }
     }
 
@@ -490,7 +446,7 @@ impl Judge<'_> {
     }
 
     /// Thread after thread, in both directions.
-    fn serial_orders(&self, test: &TestCase) -> Vec<Vec<u8>> {
+    pub(crate) fn serial_orders(&self, test: &TestCase) -> Vec<Vec<u8>> {
         let steps = self.program.most_steps(test);
         let serial = |threads: &mut dyn Iterator<Item = usize>| -> Vec<u8> {
             threads
@@ -502,7 +458,7 @@ impl Judge<'_> {
     }
 
     /// Runs all orders of a test, or some if they are too many.
-    fn run_orders(&self, test: &TestCase, orders: &mut Orders<'_>) -> OrdersRun {
+    pub(crate) fn run_orders(&self, test: &TestCase, orders: &mut Orders<'_>) -> OrdersRun {
         let steps = self.program.most_steps(test);
         let (all, are_all) = match all_orders(&steps, ORDERS) {
             Some(all) => (all, true),
@@ -527,21 +483,28 @@ const fn is_always_wrong(kind: Kind) -> bool {
 
 /// What came of running orders.
 #[derive(Clone, Copy, Debug)]
-struct OrdersRun {
+pub(crate) struct OrdersRun {
     /// How many came to their end.
     ended: usize,
     /// Whether there are no others.
-    are_all: bool,
+    pub(crate) are_all: bool,
 }
 
+/// Which results an explanation has to give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Strictness {
+pub(crate) enum Strictness {
     /// All results bind.
     Strict,
     /// Those of weak methods do not, unless they come when all threads have ended.
     Weak,
+    /// Nor do those that a written test does not compare: the text of a handle may show what others have done since the
+    /// call returned it.
+    Blocked,
     /// Nor does anything that a written test does not compare: some results, and when calls were made.
     Written,
+    /// Nor does the reason of a refusal: if there are several, it is not said which of them is told. Nor whether a closure was
+    /// called in vain, if nothing says how often it is.
+    Alike,
 }
 
 impl Judgement {

@@ -7,12 +7,17 @@
 
 use crate::history::{is_panic, panic_site};
 use crate::order::LEFT_OUT;
+use crate::refusal::differ_in_reason;
 
 /// How much a result has to be what an order gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freedom {
     /// It has to be the same.
     Strict,
+    /// If it is a refusal, it may be one for another reason.
+    Refused,
+    /// The same, and a closure may have been called in vain: what it was given may be missing in the order.
+    InVain,
     /// It may be anything.
     Any,
     /// It may be anything, and the call may have had no effect.
@@ -110,7 +115,7 @@ impl Observation {
     }
 
     /// So many ways at most to go on to the end, in the order in which they are tried.
-    fn completions(&self, positions: &[usize], order: &[u8], most: usize) -> Vec<Vec<u8>> {
+    pub fn completions(&self, positions: &[usize], order: &[u8], most: usize) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
         self.complete(
             &mut positions.to_vec(),
@@ -155,6 +160,21 @@ pub fn is_same(one: &str, other: &str) -> bool {
     match is_panic(one) && is_panic(other) {
         true => panic_site(one) == panic_site(other),
         false => one == other,
+    }
+}
+
+/// Whether a result is the same as that of an order, as far as its freedom asks for that.
+pub fn fits(one: &str, other: &str, freedom: Freedom) -> bool {
+    let is_same_refusal = || is_same(one, other) || differ_in_reason(one, other);
+    let is_in_vain = || {
+        let (value, _) = one.split_once('|')?;
+        Some(value == other)
+    };
+    match freedom {
+        Freedom::Strict => is_same(one, other),
+        Freedom::Refused => is_same_refusal(),
+        Freedom::InVain => is_same_refusal() || is_in_vain() == Some(true),
+        Freedom::Any | Freedom::Optional => is_panic(one) == is_panic(other) || !is_panic(one),
     }
 }
 
@@ -235,19 +255,18 @@ impl Search<'_> {
         self.positions[thread] += 1;
         let (observation, positions, order) = (self.observation, &self.positions, &self.order);
         let likely = |most| observation.completions(positions, order, most);
-        let fits = match self.sequential.play_within(order, &likely) {
+        let is_fit = match self.sequential.play_within(order, &likely) {
             None => {
                 self.is_unknown = true;
                 false
             }
             Some(Played::Stuck | Played::Nothing) => false,
-            Some(Played::Returned(result)) => match (&step.result, &result, step.freedom) {
-                (Some(one), Some(other), Freedom::Strict) => is_same(one, other),
-                (Some(one), Some(other), _) => is_panic(one) == is_panic(other) || !is_panic(one),
+            Some(Played::Returned(result)) => match (&step.result, &result) {
+                (Some(one), Some(other)) => fits(one, other, step.freedom),
                 _ => true,
             },
         };
-        let is_new = fits && self.is_new();
+        let is_new = is_fit && self.is_new();
         let found = is_new && self.run();
         self.positions[thread] -= 1;
         self.order.truncate(self.order.len() - turns.len());

@@ -1,6 +1,8 @@
 //! Histories of a queue, some of which no order explains.
 
-use crate::linearize::{Explained, Freedom, Observation, Observed, Played, Sequential, explain};
+use crate::linearize::{
+    Explained, Freedom, Observation, Observed, Played, Sequential, explain, fits,
+};
 use crate::order::{self, LEFT_OUT};
 
 /// A queue whose threads make these calls: numbers are put in, 0 takes one out.
@@ -199,4 +201,17 @@ fn three_threads_with_five_calls_each_come_to_an_end() {
     };
     assert_eq!(explain(&observation, &mut queue, 100_000), Explained::No);
     assert!(queue.runs < 10_000, "{} runs", queue.runs);
+}
+
+#[test]
+fn a_refusal_may_have_another_reason_and_a_closure_may_be_called_in_vain() {
+    assert!(!fits("Err(Closed)", "Err(Full)", Freedom::Strict));
+    assert!(fits("Err(Closed)", "Err(Full)", Freedom::Refused));
+    assert!(!fits("Ok(())", "Err(Full)", Freedom::Refused));
+    assert!(!fits("Err(7)", "Err(8)", Freedom::Refused));
+    assert!(!fits("1|", "1", Freedom::Refused));
+    assert!(fits("1|", "1", Freedom::InVain));
+    // It returns what it made itself, or was not called though it had to be.
+    assert!(!fits("2|", "1", Freedom::InVain));
+    assert!(!fits("1", "1|", Freedom::InVain));
 }

@@ -71,6 +71,8 @@ pub struct Operation {
     pub may_panic: bool,
     /// The word by which its documentation says that results are not exact, if it does.
     pub hedge: Option<&'static str>,
+    /// Whether its documentation says how often closures are called.
+    pub counts_calls: bool,
     /// Whether its result has `Debug`.
     pub is_shown: bool,
     /// What its result has in it for later calls.
@@ -316,6 +318,7 @@ pub(crate) fn add_received(
         is_future,
         may_panic: may_panic(&method),
         hedge: method.function.hedge,
+        counts_calls: method.function.counts_calls,
         is_shown: library.has(&output, "Debug") == Some(true),
         value: Value::of(library, &method.function.output, &output),
         gives: None,
@@ -344,6 +347,7 @@ pub(crate) fn add_received(
                 is_future: false,
                 may_panic: true,
                 hedge: None,
+                counts_calls: false,
                 is_shown: false,
                 value: None,
                 gives: None,

@@ -289,6 +289,8 @@ pub struct Function {
     pub may_panic: bool,
     /// The word by which its documentation says that results are not exact, if it does.
     pub hedge: Option<&'static str>,
+    /// Whether its documentation says how often closures are called.
+    pub counts_calls: bool,
 }
 
 /// Words by which documentation says that a result is not exact.
@@ -309,6 +311,15 @@ const HEDGES: &[&str] = &[
 pub fn hedge(documentation: &str) -> Option<&'static str> {
     let text = documentation.to_lowercase();
     HEDGES.iter().find(|word| text.contains(**word)).copied()
+}
+
+/// Words by which documentation says how often something is called.
+const COUNTS: &[&str] = &["once", "only one", "exactly one", "at most one"];
+
+/// Whether documentation says how often something is called.
+pub fn counts_calls(documentation: &str) -> bool {
+    let text = documentation.to_lowercase();
+    COUNTS.iter().any(|words| text.contains(words))
 }
 
 impl Function {

@@ -171,6 +171,8 @@ pub struct Method {
     pub is_unwritten: bool,
     /// How calls of it may share one effect, if they may.
     pub shared: Option<Sharing>,
+    /// Whether a closure that makes its result may be called in vain: nothing says how often it is called.
+    pub may_call_in_vain: bool,
     /// How it removes an entry, if it does.
     pub removal: Option<Removal>,
     /// Whether it returns a future.
@@ -223,6 +225,7 @@ impl Method {
             may_hold: operation.steps.len() > 1 || operation.class.is_held(),
             is_unwritten: !operation.is_written(),
             shared: Sharing::of(operation),
+            may_call_in_vain: Sharing::of(operation).is_some() && !operation.counts_calls,
             removal: Removal::of(operation),
             is_future: operation.is_future,
             may_panic: operation.may_panic,

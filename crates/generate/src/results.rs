@@ -103,7 +103,7 @@ fn by_traits(library: &Library, one: &Type, depth: usize) -> Class {
     if is_shown && has("PartialEq") {
         return Class::Plain;
     }
-    match has_methods(library, one) {
+    match has_methods(library, one) || is_bound(library, one) {
         true => Class::Handle,
         false => Class::Open,
     }
@@ -120,7 +120,18 @@ fn item(library: &Library, one: &Type) -> Option<Type> {
     }
 }
 
-fn has_methods(library: &Library, one: &Type) -> bool {
+/// Whether something happens when it is dropped, or it refers to something: a guard without methods.
+fn is_bound(library: &Library, one: &Type) -> bool {
+    let Type::Path(path, _) = one else {
+        return false;
+    };
+    let definition = library.definition(path);
+    definition
+        .is_some_and(|found| found.generics.has_lifetimes || library.has(one, "Drop") == Some(true))
+}
+
+/// Whether it has methods of its own.
+pub(crate) fn has_methods(library: &Library, one: &Type) -> bool {
     library.implementations(one).iter().any(|(found, _)| {
         let functions = &found.functions;
         found.of_trait.is_none()

@@ -31,6 +31,8 @@ pub struct Orders<'a> {
     known: HashMap<Vec<u8>, Played>,
     /// What was done, of orders that came to their end.
     whole: HashMap<Vec<u8>, History>,
+    /// What was done, of orders that got stuck.
+    stuck: Vec<History>,
     /// Orders that are run the next time that one is asked for.
     guesses: usize,
     /// Whether some order was run in which all calls were made.
@@ -54,6 +56,7 @@ impl<'a> Orders<'a> {
             manner: Manner::PLAIN,
             known: HashMap::new(),
             whole: HashMap::new(),
+            stuck: Vec::new(),
             guesses: 1,
             is_feasible: false,
             left: budget,
@@ -88,6 +91,16 @@ impl<'a> Orders<'a> {
             // Whatever came after an order that got stuck was not run.
             open.splice(0..0, batch[done..].iter().cloned());
         }
+    }
+
+    /// Whether some call of an order never returned.
+    pub fn has_stuck(&self) -> bool {
+        self.known.values().any(|played| *played == Played::Stuck)
+    }
+
+    /// What orders did that got stuck.
+    pub fn stuck(&self) -> impl Iterator<Item = &History> {
+        self.stuck.iter()
     }
 
     /// What an order did, if it was run to its end.
@@ -166,6 +179,9 @@ impl<'a> Orders<'a> {
         let sites: BTreeSet<&str> = sites.map(crate::history::panic_site).collect();
         for site in sites {
             *self.panics.entry(site.to_owned()).or_default() += usize::from(history.is_whole);
+        }
+        if !history.is_whole {
+            self.stuck.push(history.clone());
         }
         let mut steps: Vec<_> = history
             .threads

@@ -55,6 +55,12 @@ impl Manner {
     pub const ENDED_EARLY: Self = Self(2 | 4);
     /// Objects of each order lie elsewhere in memory.
     pub const MOVED: Self = Self(8);
+    /// Each look at the clock takes longer, as it does where others look at it too.
+    pub const SLOW_CLOCK: Self = Self(16);
+    /// Each thread of the test makes its own calls, and others go on while one waits.
+    pub const WAITING: Self = Self(2 | 32);
+    /// All in which time passes otherwise.
+    pub const IN_TIME: [Self; 2] = [Self::PAUSED, Self::SLOW_CLOCK];
     /// All in which other threads make the calls.
     pub const BY_THREADS: [Self; 2] = [Self::OWN_THREADS, Self::ENDED_EARLY];
     /// All but the first.

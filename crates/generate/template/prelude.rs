@@ -12,6 +12,7 @@ mod raddle {
         pub fn raddle_harness_input(buffer: *mut u8, capacity: usize) -> usize;
         pub fn raddle_harness_mark(kind: u32, number: u32, bytes: *const u8, len: usize);
         pub fn raddle_harness_gate(is_closed: u32);
+        pub fn raddle_harness_clock(nanoseconds: u32);
     }
 }
 
@@ -35,6 +36,8 @@ const PAUSED: u8 = 1;
 const OWN_THREADS: u8 = 2;
 const ENDED_EARLY: u8 = 4;
 const MOVED: u8 = 8;
+const SLOW_CLOCK: u8 = 16;
+const WAITING: u8 = 32;
 
 fn mark(kind: u32, number: u32, text: &str) {
     unsafe { raddle::raddle_harness_mark(kind, number, text.as_ptr(), text.len()) }
@@ -481,6 +484,9 @@ fn run_order(
     hands: &[Hand],
     before: &'static Fed,
 ) {
+    if test.manner & SLOW_CLOCK != 0 {
+        unsafe { raddle::raddle_harness_clock(1_000_000) };
+    }
     let threads = test.threads.iter().zip(hands);
     let mut threads: Vec<_> =
         threads.map(|(calls, hand)| Runner::new(calls, *hand, Some(before), number)).collect();
@@ -516,8 +522,8 @@ fn run_order_by_threads(
     before: &'static Fed,
 ) {
     std::thread::scope(|scope| {
-        let (done, is_done) = std::sync::mpsc::channel::<()>();
-        let threads = test.threads.iter().zip(hands).map(|(calls, hand)| {
+        let (done, is_done) = std::sync::mpsc::channel::<usize>();
+        let threads = test.threads.iter().zip(hands).enumerate().map(|(index, (calls, hand))| {
             let (give, turns) = std::sync::mpsc::channel::<u8>();
             let (hand, done) = (*hand, done.clone());
             let thread = scope.spawn(move || {
@@ -526,18 +532,29 @@ fn run_order_by_threads(
                 let mut runner = Runner::new(calls, hand, Some(before), number);
                 for turn in turns {
                     runner.follow(turn, objects);
-                    let _ = done.send(());
+                    let _ = done.send(index);
                 }
             });
             Some((give, thread))
         });
         let mut threads: Vec<_> = threads.collect();
+        // Turns of each thread that it has not come to the end of.
+        let mut open = vec![0_usize; threads.len()];
         for (index, turn) in order.iter().enumerate() {
             let number = usize::from(turn & 0x0f);
             let Some(Some((give, _))) = threads.get(number) else { continue };
-            pass_only_parts(hands, hands[number]);
+            if open.iter().all(|turns| *turns == 0) {
+                pass_only_parts(hands, hands[number]);
+            }
             let _ = give.send(*turn);
-            let _ = is_done.recv();
+            open[number] += 1;
+            if test.manner & WAITING == 0 {
+                open[number] -= usize::from(is_done.recv().is_ok());
+            } else {
+                // Time passes only when nobody can go on: whoever was woken up has done so, and the others wait.
+                std::thread::sleep(std::time::Duration::from_secs(3600));
+                is_done.try_iter().for_each(|done| open[done] -= 1);
+            }
             pause(test);
             let is_last = order[index + 1..].iter().all(|turn| usize::from(turn & 0x0f) != number);
             if is_last && test.manner & ENDED_EARLY != 0 {

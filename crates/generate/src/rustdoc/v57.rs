@@ -7,7 +7,7 @@ use rustdoc_types::{ItemEnum, Visibility};
 
 use crate::model::{
     Alias, Bound, Crate, Definition, Function, Generics, Implementation, Parameter, Shape, Trait,
-    Type, Variant, hedge, last,
+    Type, Variant, counts_calls, hedge, last,
 };
 
 /// Modules this deep are not walked: re-exports may go round.
@@ -344,6 +344,7 @@ impl Reader<'_> {
                 .as_deref()
                 .is_some_and(|text| text.to_lowercase().contains("panic")),
             hedge: item.docs.as_deref().and_then(hedge),
+            counts_calls: item.docs.as_deref().is_some_and(counts_calls),
         }
     }
 
