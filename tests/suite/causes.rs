@@ -89,6 +89,35 @@ fn lost_wake_ups_say_which_threads_waited_and_which_one_was_woken() {
 }
 
 #[test]
+fn what_comes_after_a_loop_that_spins_for_a_while_is_seen() {
+    let fixture = Fixture::special("causes");
+    let arguments = ["test", "--test", "bounded"];
+    let run = fixture.check(&arguments, 100);
+    for (test, kind) in [
+        ("a_reader_that_reads_twice", "deadlock"),
+        ("a_reader_that_tries", "panic"),
+        ("a_loop_with_hints", "panic"),
+        ("a_loop_that_yields", "panic"),
+    ] {
+        let finding = finding_of(&run, test);
+        assert_eq!(finding.kind, kind, "{finding:#?}");
+        let replay = fixture.check(&["replay", "--times", "5", &finding.id], 100);
+        assert_eq!(replay.replayed().reproduced, 5, "{replay:#?}");
+    }
+    let deadlock = finding_of(&run, "a_reader_that_reads_twice");
+    for text in ["// writes", "// reads again"] {
+        let line = line_of(&fixture, "tests/bounded.rs", text);
+        assert!(deadlock.cause.contains(&line), "{deadlock:#?}");
+    }
+    // A search that is complete has seen what a waiting writer does.
+    let search = ["--strategy", "exhaustive(2)", "a_reader"];
+    let run = fixture.check(&[&arguments[..], &search].concat(), 100);
+    for test in ["a_reader_that_reads_twice", "a_reader_that_tries"] {
+        finding_of(&run, test);
+    }
+}
+
+#[test]
 fn lost_wake_ups_of_pthreads_are_explained_too() {
     for (source, wait, words) in [
         (

@@ -46,6 +46,44 @@ fn panics_that_cannot_unwind_are_confirmed_with_the_same_id_in_every_mode() {
 }
 
 #[test]
+fn failures_without_a_place_are_confirmed_and_kept_apart_by_test() {
+    const TESTS: [&str; 7] = [
+        "one_error",
+        "another_error",
+        "one_that_should_panic",
+        "another_that_should_panic",
+        "a_panic_without_the_hook",
+        "one_exit",
+        "another_exit",
+    ];
+    let fixture = Fixture::special("hard-panics");
+    let mut seen = Vec::new();
+    for (reexecution, strategy) in [
+        ("auto", "portfolio"),
+        ("fork", "random"),
+        ("snapshot", "exhaustive(2)"),
+    ] {
+        let arguments = ["test", "--executions", "1000", "--test", "silent"];
+        let how = ["--reexecution", reexecution, "--strategy", strategy];
+        let run = fixture.check(&[&arguments[..], &how].concat(), 100);
+        assert_eq!(run.summary().unconfirmed, 0, "{run:#?}");
+        for test in TESTS {
+            let findings = run.findings().into_iter();
+            let count = findings.filter(|finding| finding.test == test).count();
+            assert_eq!(count, 1, "{test} with {how:?}: {run:#?}");
+        }
+        let names: BTreeSet<String> = ids(&run).into_iter().map(|(_, id)| id).collect();
+        assert_eq!(names.len(), TESTS.len(), "{run:#?}");
+        seen.push(ids(&run));
+    }
+    assert!(seen.windows(2).all(|two| two[0] == two[1]), "{seen:#?}");
+    for (_, id) in &seen[0] {
+        let replay = fixture.check(&["replay", "--times", "3", id], 100);
+        assert_eq!(replay.replayed().reproduced, 3, "{replay:#?}");
+    }
+}
+
+#[test]
 fn a_panic_that_aborts_is_confirmed_in_every_mode() {
     let fixture = Fixture::special("hard-panics");
     let mut seen = BTreeSet::new();

@@ -22,6 +22,7 @@ mod findings;
 mod foreign_files;
 mod generate;
 mod layout;
+mod libc_calls;
 mod limits;
 mod locks;
 mod native_threads;

@@ -91,6 +91,42 @@ fn numbers_of_processes_and_threads_are_the_same_every_time() {
     }
 }
 
+/// Ids in files of `/proc`, sizes, counts, clocks that are read without a system call, and randomness do not
+/// change from process to process either.
+#[test]
+fn what_differs_from_process_to_process_is_the_same_every_time() {
+    let fixture = Fixture::compiled("bad-c", "differs.c");
+    for what in [
+        "stat",
+        "status",
+        "statm",
+        "pid-stat",
+        "task-status",
+        "task",
+        "uptime",
+        "uuid",
+        "urandom",
+        "auxv",
+        "temporary",
+        "usage",
+        "sysinfo",
+        "processor",
+        "cycles",
+    ] {
+        let check = |carrier: &str| {
+            let options = ["test", "--executions", "200", "--carrier", carrier];
+            let run = fixture.check(&[&options[..], &["./prog", what]].concat(), 100);
+            let test = run.test("./prog");
+            assert_eq!(test.verdict, "explored", "{what} {run:#?}");
+            (test.hash.clone(), run.finding().id.clone())
+        };
+        let first = check("fiber");
+        assert_eq!(check("fiber"), first, "{what}");
+        assert_eq!(check("os"), first, "{what}");
+        fixture.check(&["replay", &first.1], 100);
+    }
+}
+
 #[test]
 fn processes_end_with_a_tool_that_is_killed() {
     let fixture = Fixture::compiled("bad-c", "daemons.c");
