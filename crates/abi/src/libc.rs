@@ -212,6 +212,8 @@ pub enum Length {
     Number(u8),
     /// As many as the result says.
     Result,
+    /// As many as the result says, but no more than the argument says.
+    ResultAtMost(u8),
     /// One more than the result says.
     ResultAndEnd,
     /// One more than the result says, or as many as the argument says.
@@ -243,6 +245,7 @@ mod tests {
             Length::Argument(a)
             | Length::Text(a)
             | Length::Number(a)
+            | Length::ResultAtMost(a)
             | Length::ResultWithin(a)
             | Length::ResultTimes(a)
             | Length::FoundOne(a)

@@ -3,8 +3,8 @@
 use super::{Access, At, Atomic, Block, Format, Function, Length};
 use Length::{
     Alike, AlikeWithin, Appended, Argument, Found, FoundOne, Given, Joined, Number, Product,
-    ResultAndEnd, ResultText, ResultTimes, ResultWithin, Same, SameWithin, Sorted, Stored, Success,
-    Text, TextWithin, ToResult, Units, Until, UntilWithin,
+    ResultAndEnd, ResultAtMost, ResultText, ResultTimes, ResultWithin, Same, SameWithin, Sorted,
+    Stored, Success, Text, TextWithin, ToResult, Units, Until, UntilWithin,
 };
 
 /// Size of `struct tm`.
@@ -244,9 +244,11 @@ in_steps {
     "read", "iPw" => [late(writes(0, Length::Result))];
     "__read_chk", "iPww" => [late(writes(0, Length::Result))];
     "pread" "pread64", "iPww" => [late(writes(0, Length::Result))];
-    "recv", "iPwi" => [late(writes(0, Length::Result))];
-    "__recv_chk", "iPwwi" => [late(writes(0, Length::Result))];
-    "recvfrom", "iPwipp" => [late(writes(0, Length::Result))];
+    // With `MSG_TRUNC` the result is the length of the whole message.
+    "recv", "iPWi" => [late(writes(0, ResultAtMost(1)))];
+    "__recv_chk", "iPWwi" => [late(writes(0, ResultAtMost(1)))];
+    "recvfrom", "iPWipp" => [late(writes(0, ResultAtMost(1)))];
+    "__recvfrom_chk", "iPWwipp" => [late(writes(0, ResultAtMost(1)))];
     "write", "iPW" => [reads(0, Argument(1))];
     "pwrite" "pwrite64", "iPWw" => [reads(0, Argument(1))];
     "send", "iPWi" => [reads(0, Argument(1))];

@@ -286,6 +286,7 @@ impl<'f> Call<'f> {
             | Length::AlikeWithin(..) => self.compared(length, unit),
             Length::Number(index) => number(argument(index), unit),
             Length::Result => returned.unwrap_or(0),
+            Length::ResultAtMost(most) => returned.map_or(0, |count| count.min(argument(most))),
             Length::ResultAndEnd => returned.map_or(0, |count| count + 1),
             Length::ResultWithin(most) => {
                 returned.map_or(0, |count| count.saturating_add(1).min(argument(most)))
