@@ -114,6 +114,7 @@ fn what_differs_from_process_to_process_is_the_same_every_time() {
         "cycles",
     ] {
         let check = |carrier: &str| {
+            println!("{what}, {carrier}");
             let options = ["test", "--executions", "200", "--carrier", carrier];
             let run = fixture.check(&[&options[..], &["./prog", what]].concat(), 100);
             let test = run.test("./prog");

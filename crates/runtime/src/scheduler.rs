@@ -132,13 +132,16 @@ fn step(operation: Operation, write: bool, address: usize, site: SiteId, yielded
         }
         return;
     }
-    let is_alone = execution.enabled.len() == 1 && !world.orders.site_keys;
-    // Turns of the fair mode do not depend on what a strategy wants to see.
-    if is_alone && !(world.orders.early_time && clock::is_awaited(execution))
-        || just_picked && !yielded && (execution.fair || !world.orders.every_operation)
+    // First: threads may be woken here, and the fair mode, whose turns do not depend on what a
+    // strategy wants to see, may begin.
+    count_point();
+    let orders = &world.orders;
+    let execution = &mut world.execution;
+    let is_alone = execution.enabled.len() == 1 && !orders.site_keys;
+    if is_alone && !(orders.early_time && clock::is_awaited(execution))
+        || just_picked && !yielded && (execution.fair || !orders.every_operation)
     {
-        count_point();
-        world.execution.steps[current] += 1;
+        execution.steps[current] += 1;
         record::pick(current, site);
         return;
     }
@@ -177,7 +180,6 @@ fn count_point() {
 
 #[inline(always)]
 fn pick_and_switch(yielded: bool) {
-    count_point();
     // A call that only works from where it was made has turned it off.
     crate::syscalls::watch(true);
     let world = world();
@@ -412,6 +414,7 @@ pub fn run_others() {
     world.execution.just_picked = false;
     world.execution.idle_jumps = 0;
     if world.running {
+        count_point();
         pick_and_switch(false);
     } else {
         let next = usize::from(world.execution.enabled[0]);
