@@ -164,6 +164,8 @@ fn mix(hash: u64, value: u64) -> u64 {
 
 #[inline(always)]
 fn count_point() {
+    // A call that only works from where it was made has turned it off.
+    crate::syscalls::watch(true);
     let world = world();
     let execution = &mut world.execution;
     execution.point += 1;
@@ -180,8 +182,6 @@ fn count_point() {
 
 #[inline(always)]
 fn pick_and_switch(yielded: bool) {
-    // A call that only works from where it was made has turned it off.
-    crate::syscalls::watch(true);
     let world = world();
     let execution = &mut world.execution;
     let current = execution.current;
