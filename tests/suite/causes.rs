@@ -32,7 +32,7 @@ fn lost_wake_ups_say_which_threads_waited_and_which_one_was_woken() {
     let fixture = Fixture::special("causes");
     let run = fixture.check(&["test", "--test", "wakes", "--executions", "1000"], 100);
     let line = |text: &str| line_of(&fixture, "tests/wakes.rs", text);
-    let expected: [(&str, &[&str]); 6] = [
+    let expected: [(&str, &[&str]); 7] = [
         (
             "two_purposes",
             &[
@@ -51,6 +51,14 @@ fn lost_wake_ups_say_which_threads_waited_and_which_one_was_woken() {
                 "Condvar::notify_one` by thread 1",
                 &line("early notifies"),
                 "came when no thread waited, so it was lost; the main thread began to wait after it",
+            ],
+        ),
+        (
+            "premature",
+            &[
+                "Condvar::notify_one` by the main thread",
+                &line("premature notifies"),
+                "woke thread 1 from an earlier wait. Thread 1 waited again, and no other follows",
             ],
         ),
         (

@@ -122,6 +122,36 @@ const CALLS: &[(&[&str], &[&str], &str)] = &[
         &["scope"],
         "the threads of a scope",
     ),
+    (
+        &[
+            "std::sync::poison::once::Once::",
+            "std::sync::once::Once::",
+            "std::sync::once_lock::OnceLock::",
+            "std::sync::lazy_lock::LazyLock::",
+            "once_cell::sync::",
+        ],
+        &[
+            "call",
+            "wait",
+            "get_or",
+            "initialize",
+            "force",
+            "deref",
+            "OnceCell::",
+            "Lazy::",
+        ],
+        "the end of an initialization",
+    ),
+    (
+        &[
+            "std::future::",
+            "std::shared_future::",
+            "std::__basic_future::",
+            "std::__future_base::_State_baseV2::",
+        ],
+        &["get", "wait", "_M_get_result"],
+        "the value of a promise",
+    ),
 ];
 
 /// Runtimes of tasks: what they wait for says nothing about what a task waits for.

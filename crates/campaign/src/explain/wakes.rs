@@ -11,6 +11,7 @@ use raddle_abi::site::{Operation, SiteId};
 use raddle_trace::finding::Place;
 use raddle_trace::runner::{RawRecording, RawWait};
 
+use super::deadlock::capitalised;
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
 use super::waiting::{self, Awaited, Object, Role};
@@ -290,13 +291,21 @@ impl History<'_> {
             .any(|(_, from, to)| (*from..*to).contains(&last.at));
         let wake_up = self.wake_up_in_words(last);
         if waited || last.count > 0 {
-            let woken = match &last.woken[..] {
-                [one] if last.count == 1 => format!(" woke {}", thread_in_words(*one)),
-                _ => " came".to_owned(),
+            let what = match &last.woken[..] {
+                [one] if last.count == 1 && *one == wait.thread => {
+                    format!(
+                        "woke {who} from an earlier wait. {} waited again",
+                        capitalised(&who)
+                    )
+                }
+                [one] if last.count == 1 => {
+                    format!("woke {} before {who} waited", thread_in_words(*one))
+                }
+                _ => format!("came before {who} waited"),
             };
             return Lost {
                 title: String::new(),
-                cause: format!("The {wake_up}{woken} before {who} waited, and no other follows."),
+                cause: format!("The {wake_up} {what}, and no other follows."),
                 steps: vec![(last.at, None)],
                 is_shown: last.count == 1,
             };
