@@ -67,6 +67,8 @@ pub fn status(text: &str, facts: &Facts) -> String {
             "VmPeak" | "VmSize" => kib(SIZE_PAGES),
             "VmHWM" | "VmRSS" => kib(RESIDENT_PAGES),
             "SigPnd" | "ShdPnd" | "SigBlk" | "SigIgn" | "SigCgt" => "0".repeat(16),
+            // The kernel makes the table of a process as large as its parent had use for.
+            "FDSize" => "64".to_string(),
             "voluntary_ctxt_switches" | "nonvoluntary_ctxt_switches" => "0".to_string(),
             // Queued signals of the user, of how many.
             "SigQ" => format!("0/{}", value.split('/').nth(1).unwrap_or("0")),
@@ -142,10 +144,10 @@ mod tests {
     #[test]
     fn a_status_names_virtual_ids_and_keeps_the_rest() {
         let text = "Name:\tprog\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t17\nPid:\t18\nPPid:\t16\n\
-                    NSpid:\t18\t1\nVmRSS:\t     100 kB\nThreads:\t9\nSigQ:\t3/95\n\
+                    FDSize:\t256\nNSpid:\t18\t1\nVmRSS:\t     100 kB\nThreads:\t9\nSigQ:\t3/95\n\
                     voluntary_ctxt_switches:\t55\n";
         let expected = "Name:\tprog\nUmask:\t0022\nState:\tR (running)\nTgid:\t5000000\n\
-                        Pid:\t5000002\nPPid:\t4999999\nNSpid:\t5000002\nVmRSS:\t   16384 kB\n\
+                        Pid:\t5000002\nPPid:\t4999999\nFDSize:\t64\nNSpid:\t5000002\nVmRSS:\t   16384 kB\n\
                         Threads:\t3\nSigQ:\t0/95\nvoluntary_ctxt_switches:\t0\n";
         assert_eq!(status(text, &FACTS), expected);
     }

@@ -159,16 +159,17 @@ pub fn usage_into(result: usize) -> isize {
 /// Takes out of the result of `sysinfo` what changes from run to run: half of the memory is free, and nothing
 /// else runs.
 pub fn system_into(information: usize, result: isize) -> isize {
-    /// `struct sysinfo` begins with the uptime, three loads, and sizes: total, free, shared, buffered.
-    const WORDS: usize = 8;
+    /// `struct sysinfo` begins with the uptime, three loads, and sizes: total, free, shared, buffered, and total and
+    /// free swap space.
+    const WORDS: usize = 10;
     const PROCESSES: usize = 80;
     if result == 0 {
         let (seconds, _) = clock::read(CLOCK_MONOTONIC);
         // SAFETY: the kernel has just filled the structure in.
         unsafe {
             let words = information as *mut [u64; WORDS];
-            let total = (*words)[4];
-            *words = [seconds as u64, 0, 0, 0, total, total / 2, 0, 0];
+            let (total, swap) = ((*words)[4], (*words)[8]);
+            *words = [seconds as u64, 0, 0, 0, total, total / 2, 0, 0, swap, swap];
             *((information + PROCESSES) as *mut u16) = 1;
         }
     }
