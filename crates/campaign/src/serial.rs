@@ -297,7 +297,7 @@ fn passes_otherwise(test: &mut TestRun<'_>, failure: Option<&RawFinding>) -> End
             .filter(|&&kind| kind != Kind::DataRace)
             .map(|&kind| outcome.occurrences[kind as usize])
             .sum();
-        // Of what was broken off nobody knows whether it would have passed.
+        // It is not known whether an aborted execution would have passed.
         if failures + outcome.broken_off < outcome.executions {
             return Ok(true);
         }

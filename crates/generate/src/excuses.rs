@@ -32,7 +32,7 @@ pub enum Excuse {
     SharedEffect,
     /// Orders explain it in which a cache drops entries.
     Eviction,
-    /// Orders explain it in which calls are refused for other reasons, or call no closure in vain.
+    /// Orders explain it in which calls are refused for other reasons, or call no closure whose value is discarded.
     Reason,
     /// Orders explain it in which a call waits while others are made.
     Waiting,
@@ -50,7 +50,7 @@ impl Excuse {
             Self::StaleReads => "loads may read stale values",
             Self::SharedEffect => "calls that wait for another one may share its effect",
             Self::Eviction => "a cache may drop entries at any time",
-            Self::Reason => "a call may be refused for another reason, or call a closure in vain",
+            Self::Reason => "a call may be refused for another reason, or call a closure and discard its value",
             Self::Waiting => "a call may be served while it waits",
             Self::Manner => "it depends on which thread calls, or on pauses between calls",
         }
@@ -148,7 +148,7 @@ impl Judge<'_> {
         explain(&observation, orders, STEPS) != Explained::No
     }
 
-    /// Whether orders explain the results in which calls are refused for other reasons, or call no closure in vain.
+    /// Whether orders explain the results in which calls are refused for other reasons, or call no closure whose value is discarded.
     pub(crate) fn differs_in_reason(
         &self,
         test: &TestCase,

@@ -503,7 +503,7 @@ pub(crate) enum Strictness {
     /// Nor does anything that a written test does not compare: some results, and when calls were made.
     Written,
     /// Nor does the reason of a refusal: if there are several, it is not said which of them is told. Nor whether a closure was
-    /// called in vain, if nothing says how often it is.
+    /// called and its value discarded, if nothing says how often it is.
     Alike,
 }
 

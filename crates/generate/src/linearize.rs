@@ -16,7 +16,7 @@ pub enum Freedom {
     Strict,
     /// If it is a refusal, it may be one for another reason.
     Refused,
-    /// The same, and a closure may have been called in vain: what it was given may be missing in the order.
+    /// The same, and the value of a closure may have been discarded: what the closure was given may be missing in the order.
     InVain,
     /// It may be anything.
     Any,

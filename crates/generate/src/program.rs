@@ -171,7 +171,7 @@ pub struct Method {
     pub is_unwritten: bool,
     /// How calls of it may share one effect, if they may.
     pub shared: Option<Sharing>,
-    /// Whether a closure that makes its result may be called in vain: nothing says how often it is called.
+    /// Whether the value of a closure that makes its result may be discarded: nothing says how often the closure is called.
     pub may_call_in_vain: bool,
     /// How it removes an entry, if it does.
     pub removal: Option<Removal>,

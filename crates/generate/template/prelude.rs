@@ -551,7 +551,7 @@ fn run_order_by_threads(
             if test.manner & WAITING == 0 {
                 open[number] -= usize::from(is_done.recv().is_ok());
             } else {
-                // Time passes only when nobody can go on: whoever was woken up has done so, and the others wait.
+                // Time passes only when no thread can run: woken threads have run, and the others wait.
                 std::thread::sleep(std::time::Duration::from_secs(3600));
                 is_done.try_iter().for_each(|done| open[done] -= 1);
             }

@@ -52,7 +52,7 @@ impl BoundedSpins {
             return false;
         }
         if !view.yielded || !view.current_enabled || view.may_continue() {
-            // Between two hints there are loads. Whoever else runs ends it.
+            // Between two hints there are loads. A step of another thread ends the spin.
             let is_same = self
                 .spins
                 .is_some_and(|(thread, _)| thread == view.current && view.current_enabled);
