@@ -50,7 +50,9 @@ impl Excuse {
             Self::StaleReads => "loads may read stale values",
             Self::SharedEffect => "calls that wait for another one may share its effect",
             Self::Eviction => "a cache may drop entries at any time",
-            Self::Reason => "a call may be refused for another reason, or call a closure and discard its value",
+            Self::Reason => {
+                "a call may be refused for another reason, or call a closure and discard its value"
+            }
             Self::Waiting => "a call may be served while it waits",
             Self::Manner => "it depends on which thread calls, or on pauses between calls",
         }
