@@ -6,11 +6,12 @@ use std::process::Command;
 
 use serde::Deserialize;
 
+use crate::slot::Slot;
 use crate::{Run, Tool};
 
 /// A crate in a directory of its own, which vanishes with it.
 pub struct Fixture {
-    directory: tempfile::TempDir,
+    directory: Slot,
     source: PathBuf,
 }
 
@@ -95,7 +96,8 @@ impl Fixture {
     }
 
     fn copy_of(source: &Path) -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory can be made");
+        let name = source.file_name().expect("a fixture has a name");
+        let directory = Slot::claim(&name.to_string_lossy());
         copy(source, directory.path());
         Self {
             directory,

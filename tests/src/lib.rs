@@ -11,6 +11,7 @@ pub mod outcomes;
 mod process;
 mod run;
 mod skip;
+mod slot;
 
 pub use fixture::{Expectation, Fixture, PlannedFinding};
 pub use line::{
