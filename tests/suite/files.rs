@@ -33,13 +33,15 @@ fn possible(starter: &[&str]) -> bool {
     possible
 }
 
-const TESTS: [&str; 6] = [
+const TESTS: [&str; 8] = [
     "a_failure_is_remembered",
     "a_new_snapshot_is_written",
     "files_are_created_anew",
     "a_file_is_appended_to_truncated_renamed_and_removed",
     "the_same_by_other_ways",
     "a_child_process_writes",
+    "times_of_files_follow_the_clock",
+    "a_named_pipe_connects_two_threads",
 ];
 
 /// All bugs are found, confirmed and replayed, and no file is left.

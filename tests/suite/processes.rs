@@ -91,7 +91,7 @@ fn numbers_of_processes_and_threads_are_the_same_every_time() {
     }
 }
 
-/// Ids in files of `/proc`, sizes, counts, clocks that are read without a system call, and randomness do not
+/// Ids in files of `/proc`, sizes, counts, times of files, clocks that are read without a system call, and randomness do not
 /// change from process to process either.
 #[test]
 fn what_differs_from_process_to_process_is_the_same_every_time() {
@@ -108,6 +108,9 @@ fn what_differs_from_process_to_process_is_the_same_every_time() {
         "urandom",
         "auxv",
         "temporary",
+        "inodes",
+        "file-times",
+        "spent",
         "usage",
         "sysinfo",
         "processor",

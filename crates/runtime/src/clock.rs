@@ -25,7 +25,8 @@ const MOST_IDLE_JUMPS: u32 = 100_000;
 /// `CLOCK_MONOTONIC`.
 pub const CLOCK_MONOTONIC: i32 = 1;
 const CLOCK_REALTIME: i32 = 0;
-const CLOCK_REALTIME_COARSE: i32 = 5;
+/// `CLOCK_REALTIME_COARSE`, by which the kernel stamps files.
+pub const CLOCK_REALTIME_COARSE: i32 = 5;
 const CLOCK_TAI: i32 = 11;
 
 /// Nanoseconds that one look at the clock takes; more if nothing happens but looking.

@@ -6,9 +6,12 @@
 //! Anything else means that executions have to be forked.
 
 use crate::arch::nr;
+use crate::files;
 use crate::global::Global;
+use crate::io;
 use crate::syscalls::{changes_kernel, perform};
 use crate::timers::{self, Event};
+use crate::world::take_at_site;
 use alloc::vec::Vec;
 
 /// What a descriptor is, as far as blocking is concerned.
@@ -291,7 +294,11 @@ pub fn open_file(number: usize, arguments: [usize; 6]) -> isize {
     if flags & (O_ACCESS_MODE | O_CREAT_OR_TRUNC) != 0 {
         changes_kernel(number);
     }
-    note_opened(perform(number, arguments), true)
+    let result = match files::waits_for_other_end(number, arguments) {
+        true => io::open_fifo(number, arguments, take_at_site()),
+        false => perform(number, arguments),
+    };
+    note_opened(result, true)
 }
 
 /// `close`.

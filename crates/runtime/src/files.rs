@@ -7,6 +7,7 @@
 use crate::arch::errno::{ECONNREFUSED, EXDEV};
 use crate::arch::{self, nr};
 use crate::descriptors;
+use crate::file_status::{self, Place};
 use crate::host::{self, End};
 use crate::shared::shared;
 use crate::syscalls::{changes_kernel, error, perform};
@@ -138,6 +139,9 @@ pub fn want_view() {
 /// Looks at what came of a call: one that fails because of the view is no failure of the
 /// program. Its executions start over without.
 pub fn after(number: usize, arguments: [usize; 6], result: isize) -> isize {
+    if result >= 0 && host::is_child() {
+        note_times(number, arguments, result);
+    }
     if !world().running || view::layers().is_empty() {
         return result;
     }
@@ -158,6 +162,29 @@ pub fn after(number: usize, arguments: [usize; 6], result: isize) -> isize {
     result
 }
 
+/// A call has succeeded: what it has changed has new times.
+fn note_times(number: usize, arguments: [usize; 6], result: isize) {
+    const AT_SYMLINK_NOFOLLOW: usize = 0x100;
+    let [.., d, e, _] = arguments;
+    let place = match change(number, arguments) {
+        None | Some(Change::Descriptor(usize::MAX)) => return,
+        Some(Change::Descriptor(descriptor)) => Place::descriptor(descriptor),
+        Some(Change::Paths([_, (directory, path)])) => Place::link(directory, path),
+        Some(Change::Path(directory, path)) => match number {
+            nr::OPEN | nr::OPENAT | nr::OPENAT2 | nr::CREAT => Place::descriptor(result as usize),
+            nr::LCHOWN | nr::LSETXATTR | nr::LREMOVEXATTR | nr::SYMLINK | nr::SYMLINKAT => {
+                Place::link(directory, path)
+            }
+            nr::UTIMENSAT | nr::FCHMODAT2 if d & AT_SYMLINK_NOFOLLOW != 0 => {
+                Place::link(directory, path)
+            }
+            nr::FCHOWNAT if e & AT_SYMLINK_NOFOLLOW != 0 => Place::link(directory, path),
+            _ => Place::path(directory, path),
+        },
+    };
+    file_status::note(number, arguments, place);
+}
+
 /// Whether a change is about files and directories, not about devices, pipes or the kernel's
 /// own files.
 fn is_about_files(change: &Change) -> bool {
@@ -171,6 +198,20 @@ fn is_about_files(change: &Change) -> bool {
             !descriptors::is_own(descriptor) && is_regular(descriptor)
         }
     }
+}
+
+/// Whether `open` or `openat` of a path waits for the other end of a named pipe.
+pub fn waits_for_other_end(number: usize, arguments: [usize; 6]) -> bool {
+    const FIFO: u32 = 0o010_000;
+    const O_RDWR: usize = 2;
+    const O_NONBLOCK_OR_PATH: usize = 0o4000 | 0o10_000_000;
+    let (directory, path, flags) = match number {
+        nr::OPEN => (AT_FDCWD, arguments[0], arguments[1]),
+        _ => (arguments[0], arguments[1], arguments[2]),
+    };
+    flags & (O_RDWR | O_NONBLOCK_OR_PATH) == 0
+        && path != 0
+        && kind(directory, path, 0) == Some(FIFO)
 }
 
 fn is_regular(descriptor: usize) -> bool {

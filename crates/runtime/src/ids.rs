@@ -7,6 +7,7 @@
 //! the program starts have the kernel's numbers.
 
 use crate::arch::{self, nr};
+use crate::file_status;
 use crate::shared;
 use crate::world::{live, world};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -294,6 +295,12 @@ fn link(path: usize, [place, size]: [usize; 2], result: isize) -> isize {
     let path = unsafe { core::ffi::CStr::from_ptr(path as *const _) }.to_bytes();
     // SAFETY: the kernel has written that many bytes there.
     let text = unsafe { core::slice::from_raw_parts(place as *const u8, result as usize) };
+    if let Some(text) = file_status::link_text(text) {
+        let length = text.len().min(size);
+        // SAFETY: the program's buffer has that many bytes.
+        unsafe { core::ptr::copy_nonoverlapping(text.as_ptr(), place as *mut u8, length) };
+        return length as isize;
+    }
     let mut digits = [0; 20];
     let is_own = text
         .split(|byte| *byte == b'/')

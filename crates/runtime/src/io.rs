@@ -12,7 +12,7 @@
 //! Input and output order threads: what was written comes before what was read after it,
 //! whichever descriptors took part. That can hide a race but never invents one.
 
-use crate::arch::errno::{EAGAIN, EINPROGRESS, EINTR};
+use crate::arch::errno::{EAGAIN, EINPROGRESS, EINTR, ENXIO};
 use crate::arch::nr;
 use crate::arch::signal::SIGPIPE;
 use crate::children;
@@ -24,6 +24,7 @@ use crate::scheduler;
 use crate::shared::shared;
 use crate::syscalls::{error, perform};
 use crate::thread::{State, Wait};
+use crate::view;
 use crate::world::{live, world};
 use alloc::vec::Vec;
 use raddle_abi::control::conditions;
@@ -465,6 +466,60 @@ pub fn try_until_done(site: SiteId, mut attempt: impl FnMut() -> isize) -> isize
     });
     did_something();
     result.unwrap_or(0)
+}
+
+/// `open` and `openat` of a named pipe, which wait for the other end.
+pub fn open_fifo(number: usize, mut arguments: [usize; 6], site: SiteId) -> isize {
+    const O_ACCESS_MODE: usize = 3;
+    const O_RDONLY: usize = 0;
+    const O_NONBLOCK: usize = 0o4000;
+    let flags = match number {
+        nr::OPEN => &mut arguments[1],
+        _ => &mut arguments[2],
+    };
+    let is_reader = *flags & O_ACCESS_MODE == O_RDONLY;
+    *flags |= O_NONBLOCK;
+    if live() {
+        scheduler::point(Operation::Io, true, ANYTHING, site);
+    }
+    // No other process sees a named pipe of the private view.
+    let by = (Source::of_any(view::layers().is_empty()), Probe::Try);
+    let mut opened = match is_reader {
+        true => perform(number, arguments),
+        false => error(ENXIO),
+    };
+    did_something();
+    let result = until(u64::MAX, by, site, || {
+        if !is_reader {
+            opened = perform(number, arguments);
+            return (opened != error(ENXIO)).then_some(opened);
+        }
+        (opened < 0 || has_writer(opened as usize)).then_some(opened)
+    });
+    did_something();
+    if opened >= 0 {
+        descriptors::set_nonblocking(opened as usize, false);
+    }
+    result.unwrap_or(opened)
+}
+
+/// Whether a named pipe, opened to read without blocking, has or had a writer.
+fn has_writer(descriptor: usize) -> bool {
+    const SPLICE_F_NONBLOCK: usize = 2;
+    if is_ready(descriptor, POLLIN) {
+        return true;
+    }
+    let mut copy = [-1i32; 2];
+    if perform(nr::PIPE, [copy.as_mut_ptr() as usize, 0, 0, 0, 0, 0]) < 0 {
+        return true;
+    }
+    // The end of the file if there is no writer; nothing is taken out.
+    let arguments = [descriptor, copy[1] as usize, 1, SPLICE_F_NONBLOCK, 0, 0];
+    let copied = perform(nr::TEE, arguments);
+    for end in copy {
+        perform(nr::CLOSE, [end as usize, 0, 0, 0, 0, 0]);
+    }
+    copied != 0
 }
 
 /// `connect`: begun without blocking, and then waited for.

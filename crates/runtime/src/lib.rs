@@ -29,6 +29,7 @@ pub mod donor;
 pub mod end;
 pub mod execution;
 pub mod experience;
+pub mod file_status;
 pub mod files;
 pub mod findings;
 pub mod global;

@@ -63,6 +63,8 @@ pub fn status(text: &str, facts: &Facts) -> String {
             "Tgid" | "NStgid" | "NSpgid" | "NSsid" => facts.process.to_string(),
             "Pid" | "NSpid" => facts.thread.to_string(),
             "PPid" => facts.parent.to_string(),
+            // No other process shares its memory's node.
+            "Ngid" => "0".to_string(),
             "Threads" => facts.threads.to_string(),
             "VmPeak" | "VmSize" => kib(SIZE_PAGES),
             "VmHWM" | "VmRSS" => kib(RESIDENT_PAGES),

@@ -10,6 +10,7 @@ use crate::arch::errno::EFAULT;
 use crate::arch::{self, Interrupted, KernelSigaction, nr, signal};
 use crate::children;
 use crate::descriptors;
+use crate::file_status;
 use crate::files;
 use crate::global::Global;
 use crate::host::{self, End};
@@ -48,6 +49,7 @@ static KERNEL: Global<Kernel> = Global::new(Kernel {
 
 /// Turns dispatch on for this OS thread. False if the kernel has none.
 pub fn set_up() -> bool {
+    file_status::begin();
     let kernel = KERNEL.get();
     if kernel.code.1 == 0 {
         kernel.code = snapshot::code_around(set_up as *const () as usize);
@@ -102,6 +104,7 @@ pub fn watch(on: bool) {
 /// Undoes what the execution did to the kernel's state.
 pub fn undo() {
     descriptors::undo();
+    file_status::forget();
     for (address, bytes) in core::mem::take(&mut world().execution.mappings) {
         perform(nr::MUNMAP, [address, bytes, 0, 0, 0, 0]);
     }
@@ -197,6 +200,7 @@ pub fn call(number: usize, arguments: [usize; 6]) -> isize {
         nr::READ if descriptors::is_random(a) => random::fill(b, c),
         nr::READV if descriptors::is_random(a) => random::fill_vector(b, c),
         nr::GETRUSAGE => time::usage_into(b),
+        nr::CLOCK_GETRES if (a as i32) < 0 => time::resolution_into(b),
         nr::GETCPU => first_processor(a, b),
         nr::GETTID => ids::thread() as isize,
         nr::GETPID | nr::GETPGRP => ids::PROCESS as isize,
@@ -299,6 +303,9 @@ fn kernel_call(number: usize, arguments: [usize; 6]) -> isize {
             proc_files::list_threads(a, b, c).unwrap_or_else(|| perform(number, arguments))
         }
         nr::SYSINFO => time::system_into(a, perform(number, arguments)),
+        nr::STAT | nr::LSTAT | nr::FSTAT | nr::NEWFSTATAT | nr::STATX => {
+            file_status::show(number, arguments, perform(number, arguments))
+        }
         number if is_harmless(number) => perform(number, arguments),
         // Asks for a limit and sets none.
         nr::PRLIMIT64 if c == 0 => perform(number, arguments),
@@ -377,11 +384,6 @@ fn is_harmless(number: usize) -> bool {
             | nr::GETRLIMIT
             | nr::GETCWD
             | nr::ACCESS
-            | nr::STAT
-            | nr::LSTAT
-            | nr::FSTAT
-            | nr::NEWFSTATAT
-            | nr::STATX
             | nr::READLINK
             | nr::READLINKAT
             | nr::CLOCK_GETRES

@@ -2,9 +2,11 @@
 
 use super::cancel;
 use super::object::interpose;
-use crate::arch::errno::{EINTR, EINVAL};
+use super::threads;
+use crate::arch::errno::{EINTR, EINVAL, ESRCH};
 use crate::arch::nr;
 use crate::clock::{self, CLOCK_MONOTONIC};
+use crate::ids;
 use crate::scheduler;
 use crate::syscalls::{as_errno, error};
 use crate::thread::Wait;
@@ -100,6 +102,46 @@ pub fn read_into(clock: i32, result: usize) -> isize {
     let (seconds, nanoseconds) = clock::read(clock);
     // SAFETY: the program's timespec.
     unsafe { *(result as *mut [i64; 2]) = [seconds, nanoseconds] };
+    0
+}
+
+/// `clock_getres` of the clock of a process or thread.
+pub fn resolution_into(result: usize) -> isize {
+    if result != 0 {
+        // SAFETY: the program's timespec.
+        unsafe { *(result as *mut [i64; 2]) = [0, 1] };
+    }
+    0
+}
+
+/// The clock of the time that a process or thread has spent, as the kernel counts such clocks.
+fn spent_clock(number: usize, of_thread: bool) -> i32 {
+    const SCHEDULED: i32 = 2;
+    const THREAD: i32 = 4;
+    let kind = if of_thread { THREAD } else { 0 };
+    !(number as i32) << 3 | SCHEDULED | kind
+}
+
+/// `clock_getcpuclockid`, which returns the error number.
+fn process_clock(process: i32, result: *mut i32) -> i32 {
+    let number = process as usize;
+    let clock = spent_clock(number, false);
+    let is_own = process == 0 || ids::is_own(number);
+    if !is_own && real(nr::CLOCK_GETRES, [clock as usize, 0, 0, 0, 0, 0]) < 0 {
+        return ESRCH as i32;
+    }
+    // SAFETY: the program's variable.
+    unsafe { *result = clock };
+    0
+}
+
+/// `pthread_getcpuclockid`, which returns the error number.
+fn thread_clock(pthread: usize, result: *mut i32) -> i32 {
+    let Some(thread) = threads::find(pthread) else {
+        return ESRCH as i32;
+    };
+    // SAFETY: the program's variable.
+    unsafe { *result = spent_clock(ids::PROCESS + thread, true) };
     0
 }
 
@@ -207,6 +249,10 @@ interpose! {
     gettimeofday(result: usize, _zone: usize) -> i32 => read_day_into(result) as i32;
     /// libc's `time`.
     time(result: usize) -> i64 => seconds_into(result) as i64;
+    /// libc's `clock_getcpuclockid`.
+    clock_getcpuclockid(process: i32, result: usize) -> i32 => process_clock(process, result as *mut i32);
+    /// libc's `pthread_getcpuclockid`.
+    pthread_getcpuclockid(pthread: usize, result: usize) -> i32 => thread_clock(pthread, result as *mut i32);
     /// libc's `clock`.
     clock() -> i64 => ticks(CLOCK_PROCESS, CLOCK_PER_SECOND);
     /// libc's `times`.
