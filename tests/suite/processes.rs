@@ -131,6 +131,15 @@ fn what_differs_from_process_to_process_is_the_same_every_time() {
     }
 }
 
+/// What cannot be made the same is told, with the place from which runs differ, although they part at no access.
+#[test]
+fn what_differs_all_the_same_is_named_with_its_place() {
+    let fixture = Fixture::compiled("bad-c", "differs.c");
+    let run = fixture.check(&["test", "--executions", "20", "./prog", "child"], 75);
+    run.assert_not_testable("./prog", &["runs with the same schedule differ"]);
+    run.assert_not_testable("./prog", &["goes on at differs.c:", "at differs.c:"]);
+}
+
 #[test]
 fn processes_end_with_a_tool_that_is_killed() {
     let fixture = Fixture::compiled("bad-c", "daemons.c");

@@ -88,31 +88,62 @@ pub(crate) fn difference(test: &mut TestRun<'_>, request: &PlanRequest) -> Optio
     };
     let mut record = || test.repeat(&recorded)?.recording;
     let one = record()?;
-    let (other, at) = (1..RECORDED).find_map(|_| {
+    let (other, parting) = (1..RECORDED).find_map(|_| {
         let other = record()?;
-        let at = first_difference(&one.events, &other.events)?;
-        Some((other, at))
+        let parting = part(&one, &other)?;
+        Some((other, parting))
     })?;
     let mut words = |recording: &RawRecording| {
-        let Some(event) = recording.events.get(at) else {
-            return "it ends".to_owned();
+        let (thread, does, site, frames) = match parting {
+            Parting::Event(at) => {
+                let Some(event) = recording.events.get(at) else {
+                    return "it ends".to_owned();
+                };
+                let operation = Operation::from_number(event.operation);
+                let does = format!("does {} at", operation.map_or("something", Operation::word));
+                (event.thread, does, event.site, recording.stack(event))
+            }
+            Parting::Point(at) => {
+                let Some(&(thread, site)) = recording.picks.get(at) else {
+                    return "it ends".to_owned();
+                };
+                (thread, "goes on at".to_owned(), site, &[][..])
+            }
         };
-        let operation = Operation::from_number(event.operation);
         let explainer = test.explainer();
-        let thread = event.thread.saturating_sub(explainer.first_thread);
-        let place = match explainer.place(event.site, recording.stack(event)) {
-            none if none.is_empty() => explainer.place_in_words(event.site),
+        let thread = thread.saturating_sub(explainer.first_thread);
+        let place = match explainer.place(site, frames) {
+            none if none.is_empty() => explainer.place_in_words(site),
             place => place,
         };
-        format!(
-            "thread {thread} does {} at {place}",
-            operation.map_or("something", Operation::word),
-        )
+        format!("thread {thread} {does} {place}")
     };
     let (one, other) = (words(&one), words(&other));
+    let at = match parting {
+        Parting::Event(at) => format!("event {at}"),
+        Parting::Point(at) => format!("scheduling point {at}"),
+    };
     Some(format!(
-        " At event {at}, {one} in one run, and {other} in another."
+        " At {at}, {one} in one run, and {other} in another."
     ))
+}
+
+/// Where two recordings part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parting {
+    /// At the event with this index.
+    Event(usize),
+    /// At the scheduling point with this index. Not all of them are events.
+    Point(usize),
+}
+
+fn part(one: &RawRecording, other: &RawRecording) -> Option<Parting> {
+    let event = first_difference(&one.events, &other.events).map(Parting::Event);
+    event.or_else(|| {
+        let picks = one.picks.iter().zip(&other.picks);
+        let at = picks.take_while(|(a, b)| a == b).count();
+        (at < one.picks.len().max(other.picks.len())).then_some(Parting::Point(at))
+    })
 }
 
 /// The index of the first event that is not the same.
@@ -156,5 +187,13 @@ mod tests {
         assert_eq!(first_difference(&one, &one), None);
         assert_eq!(first_difference(&one, &[event(0), event(2)]), Some(1));
         assert_eq!(first_difference(&one, &one[..2]), Some(2));
+        let recording = |picks: &[(u16, u32)]| RawRecording {
+            events: one.to_vec(),
+            picks: picks.to_vec(),
+            ..RawRecording::default()
+        };
+        let yields = [recording(&[(0, 7), (1, 8)]), recording(&[(0, 7), (0, 7)])];
+        assert_eq!(part(&yields[0], &yields[1]), Some(Parting::Point(1)));
+        assert_eq!(part(&yields[0], &yields[0]), None);
     }
 }
