@@ -195,7 +195,19 @@ fn failures_are_told_at_their_own_line_with_the_whole_message() {
             "// destructor fails",
             "in a destructor",
         ),
+        (
+            "a_hook_of_the_programs_own",
+            "// own hook",
+            "first line\n\nlast line",
+        ),
+        ("a_hook_that_panics", "// hook fails", "in the hook"),
+        (
+            "a_panic_with_other_words",
+            "// other words",
+            "the flag is set",
+        ),
         ("an_abort", "// aborts", ""),
+        ("an_exit_in_a_thread", "// exits", ""),
         ("a_fault_in_a_library", "// strlen faults", ""),
         ("a_call_of_what_is_no_code", "// calls nowhere", ""),
     ] {
@@ -206,9 +218,49 @@ fn failures_are_told_at_their_own_line_with_the_whole_message() {
             finding.message.is_empty() == message.is_empty(),
             "{finding:#?}"
         );
-        for boilerplate in ["test result:", "failures:", "RUST_BACKTRACE"] {
+        for boilerplate in ["test result:", "failures:", "FAILED", "RUST_BACKTRACE"] {
             assert!(!finding.output.contains(boilerplate), "{finding:#?}");
         }
+    }
+    let finding = finding_of(&run, "a_panic_with_other_words");
+    for words in ["not as it should", "the flag is clear"] {
+        let said = format!("{} {}", finding.title, finding.cause);
+        assert!(said.contains(words), "{finding:#?}");
+    }
+    let finding = finding_of(&run, "a_kill_from_outside");
+    assert!(finding.places().is_empty(), "{finding:#?}");
+    assert!(finding.title.contains("SIGKILL"), "{finding:#?}");
+}
+
+#[test]
+fn threads_that_wait_for_ever_for_one_that_panicked_are_told_after_the_panic() {
+    let fixture = Fixture::special("causes");
+    let line = |text: &str| line_of(&fixture, "tests/places.rs", text);
+    for (test, kind, fails, waits, message) in [
+        (
+            "a_thread_never_reaches_the_barrier",
+            "deadlock",
+            "// fails before the barrier",
+            "// waits at the barrier",
+            "before the barrier",
+        ),
+        (
+            "a_thread_spins_for_one_that_panics",
+            "livelock",
+            "// fails before the store",
+            "// spins for the store",
+            "before the store",
+        ),
+    ] {
+        let arguments = ["test", "--test", "places", "--executions", "200", test];
+        let run = fixture.check(&arguments, 100);
+        let finding = finding_of(&run, test);
+        assert_eq!(finding.kind, kind, "{finding:#?}");
+        assert_eq!(finding.places(), [line(fails), line(waits)], "{finding:#?}");
+        assert!(finding.message.contains(message), "{finding:#?}");
+        assert!(finding.title.contains(message), "{finding:#?}");
+        let replay = fixture.check(&["replay", &finding.id], 100);
+        assert_eq!(replay.replayed().reproduced, 1, "{replay:#?}");
     }
 }
 

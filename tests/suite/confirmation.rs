@@ -119,6 +119,9 @@ fn each_verdict_has_its_exit_code_and_the_first_one_wins() {
             "passes",
             "has_one_thread",
             "always_fails",
+            "always_panics_otherwise",
+            "always_waits_for_ever",
+            "computes_without_end",
             "loses",
             "fails_once",
             "never_ends",
@@ -131,14 +134,39 @@ fn each_verdict_has_its_exit_code_and_the_first_one_wins() {
     };
     // The message of the panic is whole, and what libtest prints is left out.
     let run = test(
-        &["passes", "has_one_thread", "always_fails", "never_ends"],
+        &[
+            "passes",
+            "has_one_thread",
+            "always_fails",
+            "always_panics_otherwise",
+            "always_waits_for_ever",
+            "never_ends",
+        ],
         101,
     );
-    let why = run.test("always_fails").why.clone().unwrap_or_default();
-    for part in ["the answer\nhas two lines", "left: 41", "right: 42"] {
-        assert!(why.contains(part), "{why}");
+    let told = [
+        (
+            "always_fails",
+            vec!["the answer\n\nnote: has more", "left: 41", "right: 42"],
+        ),
+        (
+            "always_panics_otherwise",
+            vec!["in these words", "expected substring: \"other words\""],
+        ),
+        (
+            "always_waits_for_ever",
+            vec!["(tests/verdicts.rs:", "for a message"],
+        ),
+    ];
+    for (test, parts) in told {
+        let why = run.test(test).why.clone().unwrap_or_default();
+        for part in parts {
+            assert!(why.contains(part), "{why}");
+        }
+        for boilerplate in ["test result", "FAILED", "failures:"] {
+            assert!(!why.contains(boilerplate), "{why}");
+        }
     }
-    assert!(!why.contains("test result"), "{why}");
     assert_eq!(run.test("passes").verdict, "explored", "{run:#?}");
     // Every execution is cut: that is no exploration.
     let line = run.test("never_ends");
@@ -161,6 +189,16 @@ fn each_verdict_has_its_exit_code_and_the_first_one_wins() {
         last, "exit code 101: 1 test fails without any interleaving",
         "{text}"
     );
+}
+
+#[test]
+fn an_execution_that_computes_without_end_is_inconclusive() {
+    let fixture = Fixture::special("verdicts");
+    let arguments = ["test", "--executions", "10", "--watchdog", "1s"];
+    let run = fixture.check(&[&arguments[..], &["computes_without_end"]].concat(), 75);
+    assert_eq!(run.summary().unconfirmed, 1, "{run:#?}");
+    let notes = run.notes("it spins or computes");
+    assert!(notes[0].contains("tests/verdicts.rs:"), "{run:#?}");
 }
 
 /// A server that lets its first client fail, and no other one; its address.

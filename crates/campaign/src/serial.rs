@@ -248,15 +248,20 @@ fn settle(test: &mut TestRun<'_>) -> Ended<()> {
     test.course.tally.serial_points = if first.cut > 0 { 0 } else { first.points };
     let fails = failure.is_some() || first.exit_code != u32::from(test.target.success);
     if fails && !passes_otherwise(test, failure.as_ref())? {
-        let title = match &failure {
+        let reason = match &failure {
             Some(raw) => {
                 let target = test.target;
-                test.explainer().explain(target, raw, None).title
+                let finding = test.explainer().explain(target, raw, None);
+                match raw.kind {
+                    // The title may name no place.
+                    Kind::Deadlock => format!("{}. {}", finding.title, finding.cause),
+                    _ => finding.title,
+                }
             }
             None => format!("exit code {}", first.exit_code),
         };
         return Err(Verdict::Failed {
-            why: verdict::of_failure(&first, &title),
+            why: verdict::of_failure(&first, &reason),
         });
     }
     match test.course.tally.threads {

@@ -3,7 +3,7 @@
 use raddle_abi::control::conditions;
 use raddle_trace::runner::{Death, Outcome, RunnerError};
 
-use crate::explain::shown_output;
+use crate::explain::{self, shown_output};
 use crate::inspect::call_name;
 use crate::wording;
 
@@ -84,26 +84,23 @@ pub(crate) fn of_death(death: &Death, place: Option<&str>, seconds: u64) -> Stri
     }
 }
 
-/// Why a test that failed serially is not explored.
-pub(crate) fn of_failure(outcome: &Outcome, title: &str) -> String {
+/// Why a test that failed serially is not explored; `reason` is what the failure says about itself.
+pub(crate) fn of_failure(outcome: &Outcome, reason: &str) -> String {
     let output = String::from_utf8_lossy(&outcome.output);
     let details = match panic_messages(&output) {
         none if none.is_empty() => quoted(&output),
         messages => messages.iter().map(|line| format!("\n{line}")).collect(),
     };
-    format!("it fails without any interleaving: {title}{details}")
+    format!("it fails without any interleaving: {reason}{details}")
 }
 
-/// What the panic hook printed: the lines with the place, and those of the messages.
+/// What the panic hook printed, the lines with the place and those of the messages, and what libtest says
+/// about the panic.
 fn panic_messages(output: &str) -> Vec<String> {
-    let mut is_message = false;
-    let lines = output.lines().filter(|line| {
-        let begins = line.contains("panicked at ");
-        let ends = line.trim().is_empty() || line.starts_with("note: ");
-        is_message = begins || (is_message && !ends);
-        is_message
-    });
+    let lines = explain::panic_lines(output).into_iter();
+    let mismatch = explain::mismatch(output).unwrap_or_default();
     lines
+        .chain(mismatch.lines())
         .take(MESSAGE_LINES)
         .map(|line| wording::line(line, MESSAGE_LINE))
         .collect()

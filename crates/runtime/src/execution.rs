@@ -36,6 +36,15 @@ pub struct Panic {
     pub frames: Vec<u64>,
 }
 
+/// A call of `exit` by the program itself.
+#[derive(Clone, Debug)]
+pub struct Exit {
+    /// Thread that called it.
+    pub thread: u16,
+    /// Return addresses, innermost first.
+    pub frames: Vec<u64>,
+}
+
 /// A destructor registered with `pthread_key_create`.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -112,6 +121,8 @@ pub struct Execution {
     pub hash: u64,
     /// Plain accesses of the running thread since its last point.
     pub accesses: Accesses,
+    /// Points since anything changed that there were only because a thread made many accesses.
+    pub computing: u64,
     /// Virtual nanoseconds since the start of the program.
     pub now: u64,
     /// Threads in a wait with a deadline, or that were in one.
@@ -142,6 +153,8 @@ pub struct Execution {
     pub held: Vec<Held>,
     /// Panics so far.
     pub panics: Vec<Panic>,
+    /// The call of `exit` that ends the execution.
+    pub exit: Option<Exit>,
     /// Registered thread-specific keys.
     pub keys: Vec<Key>,
     /// Signals of the process.
@@ -188,6 +201,7 @@ impl Execution {
             switches: 0,
             hash: 0,
             accesses: Accesses::NONE,
+            computing: 0,
             now: 0,
             timed: Vec::new(),
             expired_early: false,
@@ -203,6 +217,7 @@ impl Execution {
             queues: Queues::new(),
             held: Vec::new(),
             panics: Vec::new(),
+            exit: None,
             keys: Vec::new(),
             signals: Signals::NONE,
             timers: Vec::new(),
@@ -236,6 +251,7 @@ impl Execution {
             switches: _,
             hash: _,
             accesses: _,
+            computing: _,
             now,
             timed,
             expired_early: _,
@@ -251,6 +267,7 @@ impl Execution {
             hopeful,
             held,
             panics: _,
+            exit: _,
             keys,
             signals,
             timers,
@@ -281,6 +298,7 @@ impl Execution {
         self.switches = 0;
         self.hash = 0;
         self.accesses = Accesses::NONE;
+        self.computing = 0;
         renew_own_accesses();
         self.now = *now;
         refill(&mut self.timed, timed);
@@ -297,6 +315,7 @@ impl Execution {
         refill(&mut self.hopeful, hopeful);
         refill(&mut self.held, held);
         self.panics.clear();
+        self.exit = None;
         refill(&mut self.keys, keys);
         self.signals = *signals;
         self.signals.set = 0;
@@ -356,6 +375,7 @@ impl Execution {
     pub fn changed(&mut self) {
         self.just_picked = false;
         self.progress = self.point;
+        self.computing = 0;
         self.looked = false;
         self.yields = 0;
         self.clock_reads = 0;

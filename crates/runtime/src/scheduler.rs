@@ -162,6 +162,20 @@ fn mix(hash: u64, value: u64) -> u64 {
     (hash.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
+/// Points of a thread that only computes after which it may do so without end.
+const LEAST_ENDLESS: u64 = 1 << 10;
+/// How many times the points of the longest execution there have to be, too.
+const ENDLESS_TIMES: u64 = 8;
+
+/// Whether nothing has changed for much longer than any execution took, while a thread only computed. The
+/// watchdog is not told of such points. It is of those of a first execution, which may be a long one.
+#[cold]
+#[inline(never)]
+fn computes_for_long(execution: &Execution) -> bool {
+    let longest = shared().family().longest;
+    longest > 0 && execution.computing - LEAST_ENDLESS > longest.saturating_mul(ENDLESS_TIMES)
+}
+
 #[inline(always)]
 fn count_point() {
     // A call that only works from where it was made has turned it off.
@@ -171,7 +185,9 @@ fn count_point() {
     execution.point += 1;
     execution.accesses = Accesses::NONE;
     renew_own_accesses();
-    shared().heartbeat(execution.point);
+    if execution.computing < LEAST_ENDLESS || !computes_for_long(execution) {
+        shared().heartbeat(execution.point);
+    }
     if execution.point >= execution.check_at {
         livelock::check();
     }

@@ -203,7 +203,8 @@ fn awaited(wait: &RawWait, located: &Located, locks: &LockNames) -> String {
         (_, true, true) => lock.trim_end_matches(',').to_owned(),
         (_, true, false) => format!("{lock} held by {}", threads_in_words(&wait.holders)),
         (Operation::Io, ..) => "input or output".to_owned(),
-        (Operation::Sleep, ..) => "a time".to_owned(),
+        // No deadline is left in a deadlock.
+        (Operation::Sleep, ..) => "a signal".to_owned(),
         (_, false, _) => match waiting::awaited(located) {
             Awaited::Object(object) if object.wake_up == "notification" => {
                 "a notification".to_owned()

@@ -53,7 +53,7 @@ use self::locate::{Located, Locator};
 use self::lock_names::LockNames;
 pub(crate) use self::monitored::Monitored;
 use self::names::{Names, RoughNames};
-pub(crate) use self::output::shown as shown_output;
+pub(crate) use self::output::{mismatch, panic_lines, shown as shown_output};
 use self::paths::Paths;
 pub use self::program_map::program_map;
 use self::symbols::{Frame, Symbols};
@@ -215,12 +215,19 @@ impl Explainer {
                 let every = |_: &Located| true;
                 match panic::choose(&mut self.locator, raw, &self.expected.1, every) {
                     Some(chosen) => panic::identity(&chosen.located),
-                    // No place tells it from the failures of other tests.
-                    None => vec![
-                        "exit".to_owned(),
-                        raw.detail[0].to_string(),
-                        self.test.clone(),
-                    ],
+                    // Without a place the test tells it from the failures of others.
+                    None => {
+                        let exit = panic::exit(&mut self.locator, raw);
+                        let function = exit.and_then(|(_, located)| {
+                            let frame = located.user(true)?;
+                            Some(frame.place.function.clone())
+                        });
+                        vec![
+                            "exit".to_owned(),
+                            raw.detail[0].to_string(),
+                            function.unwrap_or_else(|| self.test.clone()),
+                        ]
+                    }
                 }
             }
             Kind::Crash => trouble::crash_identity(&mut self.locator, raw, &self.test),
@@ -318,12 +325,20 @@ impl Explainer {
             Kind::AtomicSet => told.unwrap_or_else(|| atomic_set::story(&mut self.locator, raw)),
             Kind::DataRace => race::story(&mut self.locator, raw, recording),
             Kind::Deadlock => deadlock::story(&mut self.locator, raw, recording, &locks),
-            Kind::Panic => panic::story(raw, self.panic_of(raw, id)),
+            Kind::Panic => {
+                let chosen = self.panic_of(raw, id);
+                panic::story(&mut self.locator, raw, chosen)
+            }
             Kind::UseAfterFree | Kind::DoubleFree | Kind::OutOfBounds => {
                 heap::story(&mut self.locator, raw, recording)
             }
             _ => trouble::story(&mut self.locator, raw),
         };
+        if matches!(raw.kind, Kind::Deadlock | Kind::Livelock)
+            && let Some(panic) = panic::behind(&mut self.locator, raw, &self.expected.1)
+        {
+            panic.precede(&mut story);
+        }
         old_values::tell(&mut self.locator, recording, &mut story);
         let timing = early_expiry::tell(&mut self.locator, raw, recording, &mut story);
         let mut lanes = lanes::lanes(&mut self.locator, raw, recording, &story.interest);

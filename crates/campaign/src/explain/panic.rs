@@ -89,7 +89,12 @@ pub(super) fn choose<'a>(
     let index = (0..all.len())
         .find(|&at| is_wanted[at] && fails(&&all[at]))
         .or_else(|| (0..all.len()).rfind(|&at| is_wanted[at]))?;
-    let reports = output::reports(&raw.output);
+    let reports = output::reports(&raw.output, |file, line| {
+        let file = locator.shown(file);
+        let is_there = |frame: &Frame| frame.place.line == line && frame.place.file == file;
+        all.iter()
+            .any(|(_, located)| located.frames.iter().any(is_there))
+    });
     let passed_on = report(locator, &all, index, &reports).is_some_and(|report| {
         let mut followers = FOLLOWERS.iter();
         followers.any(|follower| report.message.contains(follower))
@@ -115,6 +120,44 @@ pub(super) fn choose<'a>(
         message: report.map(|report| report.message.clone()),
         later: later.map(|(step, located)| (step.thread, located.place(true))),
     })
+}
+
+/// The panic after which threads wait for ever: the first one that is a failure.
+pub(super) fn behind<'a>(
+    locator: &mut Locator,
+    raw: &'a RawFinding,
+    expected: &Expected,
+) -> Option<Chosen<'a>> {
+    let chosen = choose(locator, raw, expected, |_| true)?;
+    let is_expected = expected.contains(&chosen.located.place(true));
+    (!is_expected && !is_caught(&chosen.located.frames)).then_some(chosen)
+}
+
+impl Chosen<'_> {
+    /// Puts the panic before what follows from it.
+    pub(super) fn precede(self, story: &mut Story) {
+        let thread = self.step.thread;
+        let (who, at) = (thread_in_words(thread), in_words(&self.place));
+        let who = super::deadlock::capitalised(&who);
+        let message = self.message.unwrap_or_default();
+        let said = match message.lines().next() {
+            Some(line) if !line.is_empty() => format!("{who} panics: {line}"),
+            _ => format!("{who} panics at {at}"),
+        };
+        let mut then = story.title.chars();
+        let first = then.next().map(|letter| letter.to_ascii_lowercase());
+        let then: String = first.into_iter().chain(then).collect();
+        story.title = format!("{said}; then {then}");
+        story.cause = format!("{who} panics at {at} in this interleaving. {}", story.cause);
+        story.message = message;
+        story.sites.retain(|site| *site != self.place);
+        story.sites.insert(0, self.place);
+        let heading = format!("panic of {}", thread_in_words(thread));
+        story
+            .stacks
+            .insert(0, stack_of(heading, thread, &self.located));
+        story.interest.fault(thread, self.step.site);
+    }
 }
 
 /// Whether the user's code catches a panic that begins here: it called what stops it.
@@ -166,15 +209,29 @@ fn report<'a>(
     report.or_else(by_order).or_else(only)
 }
 
-pub(super) fn story(raw: &RawFinding, chosen: Option<Chosen<'_>>) -> Story {
+/// Where the program calls `exit`, if that is known.
+pub(super) fn exit(locator: &mut Locator, raw: &RawFinding) -> Option<(u16, Located)> {
+    let mut steps = raw.steps.iter();
+    let step = steps.find(|step| step.operation == Operation::Exit)?;
+    let located = locator.locate(step.site, &step.frames);
+    let is_users = located.user(true).is_some();
+    is_users.then_some((step.thread, located))
+}
+
+pub(super) fn story(locator: &mut Locator, raw: &RawFinding, chosen: Option<Chosen<'_>>) -> Story {
     let Some(chosen) = chosen else {
-        return without_panic(raw);
+        return without_panic(locator, raw);
     };
     let (step, place) = (chosen.step, chosen.place);
     let message = chosen.message.unwrap_or_default();
+    let mismatch = output::mismatch(&raw.output);
+    let what = match mismatch {
+        Some(_) => "test panics, but not as it should",
+        None => "test panics",
+    };
     let title = match message.lines().next() {
-        Some(line) if !line.is_empty() => format!("test panics: {line}"),
-        _ => format!("test panics in {}", in_words(&place)),
+        Some(line) if !line.is_empty() => format!("{what}: {line}"),
+        _ => format!("{what} in {}", in_words(&place)),
     };
     let who = super::deadlock::capitalised(&thread_in_words(step.thread));
     let mut cause = format!(
@@ -186,6 +243,14 @@ pub(super) fn story(raw: &RawFinding, chosen: Option<Chosen<'_>>) -> Story {
             " After that, {} panics at {}.",
             thread_in_words(*thread),
             in_words(later)
+        ));
+    }
+    if let Some(note) = mismatch {
+        let words: Vec<&str> = note.lines().map(str::trim).collect();
+        let words = words.join(", ");
+        cause.push_str(&format!(
+            " libtest says: {}.",
+            words.trim_start_matches("note: ")
         ));
     }
     let mut interest = Interest {
@@ -206,8 +271,11 @@ pub(super) fn story(raw: &RawFinding, chosen: Option<Chosen<'_>>) -> Story {
 }
 
 /// The test fails, and no panic tells why.
-fn without_panic(raw: &RawFinding) -> Story {
+fn without_panic(locator: &mut Locator, raw: &RawFinding) -> Story {
     let message = output::error(&raw.output);
+    if let Some((thread, located)) = exit(locator, raw) {
+        return exits(raw, thread, &located);
+    }
     let (title, cause) = match (raw.detail[0], &message) {
         (FAILED_TESTS, Some(message)) => (
             format!("test returns an error: {message}"),
@@ -237,6 +305,28 @@ fn without_panic(raw: &RawFinding) -> Story {
         message: message.unwrap_or_default(),
         sites: Vec::new(),
         stacks: Vec::new(),
+        interest: Interest {
+            shared: true,
+            ..Interest::default()
+        },
+    }
+}
+
+/// The program ends itself here.
+fn exits(raw: &RawFinding, thread: u16, located: &Located) -> Story {
+    let (code, place) = (raw.detail[0], located.place(true));
+    let at = in_words(&place);
+    let who = thread_in_words(thread);
+    Story {
+        title: format!("the program exits with code {code} in {at}"),
+        cause: format!(
+            "{} ends the process with exit code {code} at {at} in this interleaving; in others the test \
+             passes.",
+            super::deadlock::capitalised(&who)
+        ),
+        message: String::new(),
+        sites: vec![place],
+        stacks: vec![stack_of(format!("{who} exits here"), thread, located)],
         interest: Interest {
             shared: true,
             ..Interest::default()

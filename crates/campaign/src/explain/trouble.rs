@@ -3,7 +3,7 @@
 use raddle_abi::finding::{Kind, STACK_OVERFLOW};
 use raddle_abi::site::Operation;
 use raddle_trace::finding::LaneStep;
-use raddle_trace::runner::RawFinding;
+use raddle_trace::runner::{RawFinding, RawStep};
 
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
@@ -63,7 +63,12 @@ fn recursion(located: &Located) -> Vec<String> {
 }
 
 pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
-    let steps = &raw.steps[..raw.steps.len().min(STANDING)];
+    let steps: Vec<&RawStep> = raw
+        .steps
+        .iter()
+        .filter(|step| raw.kind == Kind::Crash || step.operation != Operation::Panic)
+        .take(STANDING)
+        .collect();
     let places: Vec<Located> = steps
         .iter()
         .map(|step| locator.locate(step.site, &step.frames))
@@ -82,6 +87,16 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
             format!("stack overflow{at}"),
             format!("{who} used up its stack{at}."),
         ),
+        Kind::Crash if steps.is_empty() => {
+            let signal = signal_name(raw.detail[0]);
+            (
+                format!("the process is killed by {signal}"),
+                format!(
+                    "{signal} ends the process in this interleaving; in others the test passes. Where the \
+                     program was is not known."
+                ),
+            )
+        }
         Kind::Crash => {
             let signal = signal_name(raw.detail[0]);
             (
@@ -103,7 +118,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding) -> Story {
         shared: true,
         ..Interest::default()
     };
-    for step in steps {
+    for step in &steps {
         if raw.kind != Kind::Crash {
             interest.fault(step.thread, step.site);
         }
@@ -165,6 +180,15 @@ pub(crate) fn signal_name(number: u64) -> String {
         (libc::SIGTERM, "SIGTERM"),
         (libc::SIGPIPE, "SIGPIPE"),
         (libc::SIGXCPU, "SIGXCPU"),
+        (libc::SIGXFSZ, "SIGXFSZ"),
+        (libc::SIGHUP, "SIGHUP"),
+        (libc::SIGINT, "SIGINT"),
+        (libc::SIGQUIT, "SIGQUIT"),
+        (libc::SIGALRM, "SIGALRM"),
+        (libc::SIGVTALRM, "SIGVTALRM"),
+        (libc::SIGPROF, "SIGPROF"),
+        (libc::SIGUSR1, "SIGUSR1"),
+        (libc::SIGUSR2, "SIGUSR2"),
         (libc::SIGSYS, "SIGSYS"),
     ];
     known

@@ -67,7 +67,10 @@ pub(super) fn count(address: usize, len: usize, write: bool, kind: u8, site: *co
         return;
     }
     match is_point(site) {
-        true => scheduler::point_of_spinning(Operation::Yield, false, 0, id(site)),
+        true => {
+            execution.computing += 1;
+            scheduler::point_of_spinning(Operation::Yield, false, 0, id(site));
+        }
         false => execution::renew_own_accesses(),
     }
 }

@@ -2,11 +2,13 @@
 
 use super::{real, signals, threads};
 use crate::arch::{self, nr};
+use crate::execution::Exit;
 use crate::host::{self, End};
 use crate::ids;
 use crate::oracles::{crash, deadlock};
 use crate::scheduler;
 use crate::shared::shared;
+use crate::stack;
 use crate::syscalls::as_errno;
 use crate::world::{arm, is_controlled, is_executing, live, take_at_site, world};
 use core::sync::atomic::AtomicUsize;
@@ -26,6 +28,18 @@ pub fn ends(code: i32) -> ! {
         deadlock::settle();
     }
     host::end(End::Exit(code as u32 & 0xff))
+}
+
+/// Notes where the program calls `exit`; the harness does so after each test.
+fn note_caller() {
+    let execution = &mut world().execution;
+    let current = execution.current;
+    if execution.exit.is_none() && !host::is_harness(current) {
+        execution.exit = Some(Exit {
+            thread: current as u16,
+            frames: stack::of_running_in_library().as_slice().to_vec(),
+        });
+    }
 }
 
 /// Leaves the program by libc's `exit`: destructors, handlers and buffers first. Its last
@@ -54,6 +68,7 @@ pub fn exit_from_main(code: i32) -> ! {
 pub unsafe extern "C" fn exit(code: i32) -> ! {
     if live() {
         scheduler::point_of_end(Operation::Exit, 0, take_at_site());
+        note_caller();
         leave(code);
     }
     if is_controlled() {
@@ -69,6 +84,7 @@ pub unsafe extern "C" fn exit(code: i32) -> ! {
 pub unsafe extern "C" fn _exit(code: i32) -> ! {
     if live() {
         scheduler::point_of_end(Operation::Exit, 0, take_at_site());
+        note_caller();
     }
     ends(code)
 }

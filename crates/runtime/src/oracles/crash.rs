@@ -95,7 +95,11 @@ pub fn by_own_signal(signal: u64) -> ! {
     host::end(End::Crashed)
 }
 
-/// A forked execution died without a word.
+/// A forked execution died without a word. Where it was is not known: this process was not there.
 pub fn report_death(signal: u32) {
-    write(u64::from(signal), 0, &Frames::EMPTY);
+    let signal = u64::from(signal);
+    let key = super::key(Kind::Crash, 0, signal);
+    if let Some(record) = Record::begin(Kind::Crash, key, [signal, 0]) {
+        record.commit();
+    }
 }

@@ -123,6 +123,8 @@ fn write(cycles: &[bool], only_cycles: bool) {
             frames.as_slice(),
         );
     }
+    // What a thread that panicked does no more is what others wait for.
+    super::panic::add_panics(&mut record);
     record.commit();
 }
 

@@ -236,5 +236,6 @@ fn report() {
         };
         record.step(step, &frames);
     }
+    super::panic::add_panics(&mut record);
     record.commit();
 }

@@ -10,7 +10,7 @@ use crate::world::{take_at_site, world};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use raddle_abi::finding::{Kind, PASSED, Step};
-use raddle_abi::site::Operation;
+use raddle_abi::site::{Operation, SiteId};
 
 /// Panics that are kept per execution.
 const KEPT: usize = 32;
@@ -37,15 +37,39 @@ pub fn test_failed(code: u32) {
     let execution = &world().execution;
     // What shows without an early expiry too is worth more.
     let early = u64::from(execution.expired_early) << 32;
+    let exit = execution.exit.as_ref();
     let key = match execution.panics.is_empty() {
-        true => super::key(Kind::Panic, u64::from(code), early),
+        true => {
+            let place = exit.map_or(0, |exit| hash_of(&exit.frames));
+            super::key(Kind::Panic, u64::from(code) ^ place, early)
+        }
         false => key_of_panics(early),
     };
     let Some(mut record) = Record::begin(Kind::Panic, key, [u64::from(code), 0]) else {
         return;
     };
     add_panics(&mut record);
+    if let Some(exit) = exit {
+        record.step(step(Operation::Exit, exit.thread, 0), &exit.frames);
+    }
     record.commit();
+}
+
+fn hash_of(frames: &[u64]) -> u64 {
+    let frames = frames.iter();
+    frames.fold(0, |hash: u64, frame| hash.rotate_left(9) ^ frame)
+}
+
+/// A step that touches no memory.
+fn step(operation: Operation, thread: u16, site: SiteId) -> Step {
+    Step {
+        site,
+        operation: operation as u16,
+        thread,
+        address: 0,
+        len: 0,
+        frames: 0,
+    }
 }
 
 /// Two executions are the same if the same panics began; their order does not matter.
@@ -54,10 +78,7 @@ fn key_of_panics(marker: u64) -> u64 {
         .execution
         .panics
         .iter()
-        .map(|panic| {
-            let frames = panic.frames.iter();
-            frames.fold(0, |hash: u64, frame| hash.rotate_left(9) ^ frame)
-        })
+        .map(|panic| hash_of(&panic.frames))
         .collect();
     hashes.sort_unstable();
     hashes.dedup();
@@ -83,17 +104,8 @@ pub fn test_passed() {
 /// Adds the panics of the execution so far to a finding.
 pub fn add_panics(record: &mut Record) {
     for panic in &world().execution.panics {
-        record.step(
-            Step {
-                site: panic.site,
-                operation: Operation::Panic as u16,
-                thread: panic.thread,
-                address: 0,
-                len: 0,
-                frames: 0,
-            },
-            &panic.frames,
-        );
+        let step = step(Operation::Panic, panic.thread, panic.site);
+        record.step(step, &panic.frames);
     }
 }
 
