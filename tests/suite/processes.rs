@@ -103,6 +103,7 @@ fn what_differs_from_process_to_process_is_the_same_every_time() {
         "pid-stat",
         "task-status",
         "task",
+        "relative",
         "uptime",
         "uuid",
         "urandom",

@@ -2,8 +2,7 @@
 //! file of its own with the text of [`crate::proc_text`], a list of its own threads, and random bytes that
 //! are the same in every execution.
 //!
-//! Limits: a path counts as it is spelled, from the root; what is opened relative to a directory of `/proc`
-//! is the kernel's. `maps` and its like have real addresses.
+//! Limits: `maps` and its like have real addresses. Threads are found by paths from the root only.
 
 use crate::arch::nr;
 use crate::descriptors;
@@ -82,7 +81,9 @@ pub fn open(number: usize, arguments: [usize; 6]) -> Option<isize> {
     }
     // SAFETY: the program's path.
     let path = unsafe { CStr::from_ptr(path as *const _) }.to_str().ok()?;
-    let text = match file(path, ids::thread())? {
+    let current = ids::thread();
+    let file = file(path, current).or_else(|| file(&resolved(number, arguments, path)?, current));
+    let text = match file? {
         File::Random => {
             let opened = descriptors::open_file(number, arguments);
             descriptors::mark_random(opened);
@@ -100,6 +101,45 @@ pub fn open(number: usize, arguments: [usize; 6]) -> Option<isize> {
         }
     };
     in_memory(&text, flags & O_CLOEXEC != 0)
+}
+
+/// Where a path of `/proc` or `/dev` leads that is spelled in another way: from another directory, or with more than
+/// it needs. Numbers are the program's. `None` for paths that are spelled as usual.
+fn resolved(number: usize, arguments: [usize; 6], path: &str) -> Option<String> {
+    const AT_FDCWD: usize = -100isize as usize;
+    const O_PATH: usize = 0o10_000_000;
+    let is_usual =
+        path.starts_with('/') && !["//", "/./", "/../"].iter().any(|part| path.contains(part));
+    if is_usual {
+        return None;
+    }
+    let directory = if number == nr::OPEN {
+        AT_FDCWD
+    } else {
+        arguments[0]
+    };
+    let place = alloc::format!("{path}\0");
+    let arguments = [
+        directory,
+        place.as_ptr() as usize,
+        O_PATH | O_CLOEXEC,
+        0,
+        0,
+        0,
+    ];
+    let opened = usize::try_from(perform(nr::OPENAT, arguments)).ok()?;
+    let mut target = [0u8; 128];
+    let target = link_of(opened, &mut target);
+    perform(nr::CLOSE, [opened, 0, 0, 0, 0, 0]);
+    let target = core::str::from_utf8(target).ok()?;
+    let own = ids::real();
+    let Some(rest) = target.strip_prefix(&alloc::format!("/proc/{own}/")) else {
+        return Some(String::from(target));
+    };
+    // All threads are one for the kernel.
+    let shown = alloc::format!("/proc/{}/{rest}", ids::PROCESS);
+    let thread = alloc::format!("/task/{}/", ids::PROCESS);
+    Some(shown.replace(&alloc::format!("/task/{own}/"), &thread))
 }
 
 fn facts(thread: usize) -> Facts {
@@ -191,19 +231,19 @@ fn entry(index: usize, name: &str) -> Vec<u8> {
 
 /// Whether a descriptor is `/proc/<own id>/task`.
 fn is_thread_list(descriptor: usize) -> bool {
-    let link = alloc::format!("/proc/self/fd/{descriptor}\0");
     let mut target = [0u8; 64];
-    let arguments = [
-        link.as_ptr() as usize,
-        target.as_mut_ptr() as usize,
-        target.len(),
-        0,
-        0,
-        0,
-    ];
-    let length = perform(nr::READLINK, arguments).max(0) as usize;
+    let target = link_of(descriptor, &mut target);
     let own = alloc::format!("/proc/{}/task", ids::real());
-    target[..length] == *own.as_bytes()
+    target == own.as_bytes()
+}
+
+/// The path of an open file, if it fits.
+fn link_of(descriptor: usize, target: &mut [u8]) -> &[u8] {
+    let link = alloc::format!("/proc/self/fd/{descriptor}\0");
+    let place = target.as_mut_ptr() as usize;
+    let arguments = [link.as_ptr() as usize, place, target.len(), 0, 0, 0];
+    let length = perform(nr::READLINK, arguments).max(0) as usize;
+    &target[..length]
 }
 
 #[cfg(test)]
