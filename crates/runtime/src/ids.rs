@@ -8,6 +8,7 @@
 
 use crate::arch::{self, nr};
 use crate::file_status;
+use crate::proc_files;
 use crate::shared;
 use crate::world::{live, world};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -165,7 +166,9 @@ pub fn translate(
     {
         // SAFETY: the program's path.
         let given = unsafe { core::ffi::CStr::from_ptr(arguments[position] as *const _) };
-        if rewrite(given.to_bytes(), &mut substitute.0) {
+        let given = given.to_bytes();
+        let is_below = is_below_proc(number, &arguments, given);
+        if rewrite(given, is_below, &mut substitute.0) {
             arguments[position] = substitute.0.as_ptr() as usize;
         }
     }
@@ -185,11 +188,30 @@ pub fn translate(
     arguments
 }
 
+/// Whether a path with a virtual number leads from a directory below `/proc`.
+fn is_below_proc(number: usize, arguments: &[usize; 6], given: &[u8]) -> bool {
+    const AT_FDCWD: i32 = -100;
+    let parts = || given.split(|byte| *byte == b'/');
+    if given.starts_with(b"/") || !parts().any(|part| parse(part).is_some_and(is_own)) {
+        return false;
+    }
+    let directory = match path_position(number) {
+        Some(1) => arguments[0] as i32,
+        _ => AT_FDCWD,
+    };
+    let mut target = [0; 64];
+    let target = match directory {
+        AT_FDCWD => proc_files::target_of("/proc/self/cwd", &mut target),
+        directory => proc_files::link_of(directory as usize, &mut target),
+    };
+    target.starts_with(b"/proc")
+}
+
 /// Writes a path below `/proc` that has a virtual number as the kernel knows it. False if
 /// there is none.
-fn rewrite(given: &[u8], place: &mut [u8; 256]) -> bool {
+fn rewrite(given: &[u8], is_below: bool, place: &mut [u8; 256]) -> bool {
     const PROC: &[u8] = b"/proc/";
-    if !given.starts_with(PROC) || given.len() + 16 > place.len() {
+    if !(is_below || given.starts_with(PROC)) || given.len() + 16 > place.len() {
         return false;
     }
     let mut length = 0;
@@ -203,7 +225,8 @@ fn rewrite(given: &[u8], place: &mut [u8; 256]) -> bool {
             put(b"/");
         }
         // The process stands first, and a thread behind `task`.
-        let number = [2, 4].contains(&position).then(|| parse(part)).flatten();
+        let may_be_number = is_below || [2, 4].contains(&position);
+        let number = may_be_number.then(|| parse(part)).flatten();
         match number {
             Some(number) if to_kernel(number) != number => {
                 let mut digits = [0; 20];
@@ -354,7 +377,8 @@ mod tests {
 
     fn rewritten(path: &str) -> Option<std::string::String> {
         let mut place = [0; 256];
-        rewrite(path.as_bytes(), &mut place).then(|| {
+        let is_below = !path.starts_with('/');
+        rewrite(path.as_bytes(), is_below, &mut place).then(|| {
             let path = core::ffi::CStr::from_bytes_until_nul(&place).unwrap();
             path.to_str().unwrap().to_owned()
         })
@@ -382,5 +406,7 @@ mod tests {
         assert_eq!(rewritten("/proc/self/maps"), None);
         assert_eq!(rewritten("/proc/12/status"), None);
         assert_eq!(rewritten("/tmp/5000000"), None);
+        assert_eq!(rewritten("task/5000001"), Some("task/77".to_owned()));
+        assert_eq!(rewritten("task/12"), None);
     }
 }

@@ -2,7 +2,8 @@
 //! file of its own with the text of [`crate::proc_text`], a list of its own threads, and random bytes that
 //! are the same in every execution.
 //!
-//! Limits: `maps` and its like have real addresses. Threads are found by paths from the root only.
+//! Limits: `maps` and its like have real addresses. What is opened from the directory of a thread is about the first
+//! one.
 
 use crate::arch::nr;
 use crate::descriptors;
@@ -113,20 +114,14 @@ fn resolved(number: usize, arguments: [usize; 6], path: &str) -> Option<String> 
     if is_usual {
         return None;
     }
-    let directory = if number == nr::OPEN {
-        AT_FDCWD
-    } else {
-        arguments[0]
-    };
-    let place = alloc::format!("{path}\0");
-    let arguments = [
-        directory,
-        place.as_ptr() as usize,
-        O_PATH | O_CLOEXEC,
-        0,
-        0,
-        0,
-    ];
+    let mut words = path.split('/').filter_map(|word| word.parse().ok());
+    let thread = words.rfind(|word| ids::is_own(*word));
+    let mut substitute = ids::Substitute::default();
+    let mut arguments = ids::translate(number, arguments, &mut substitute);
+    if number == nr::OPEN {
+        arguments = [AT_FDCWD, arguments[0], 0, 0, 0, 0];
+    }
+    arguments[2] = O_PATH | O_CLOEXEC;
     let opened = usize::try_from(perform(nr::OPENAT, arguments)).ok()?;
     let mut target = [0u8; 128];
     let target = link_of(opened, &mut target);
@@ -138,7 +133,7 @@ fn resolved(number: usize, arguments: [usize; 6], path: &str) -> Option<String> 
     };
     // All threads are one for the kernel.
     let shown = alloc::format!("/proc/{}/{rest}", ids::PROCESS);
-    let thread = alloc::format!("/task/{}/", ids::PROCESS);
+    let thread = alloc::format!("/task/{}/", thread.unwrap_or(ids::PROCESS));
     Some(shown.replace(&alloc::format!("/task/{own}/"), &thread))
 }
 
@@ -238,8 +233,13 @@ fn is_thread_list(descriptor: usize) -> bool {
 }
 
 /// The path of an open file, if it fits.
-fn link_of(descriptor: usize, target: &mut [u8]) -> &[u8] {
-    let link = alloc::format!("/proc/self/fd/{descriptor}\0");
+pub fn link_of(descriptor: usize, target: &mut [u8]) -> &[u8] {
+    target_of(&alloc::format!("/proc/self/fd/{descriptor}"), target)
+}
+
+/// Where a link leads, if that fits.
+pub fn target_of<'a>(link: &str, target: &'a mut [u8]) -> &'a [u8] {
+    let link = alloc::format!("{link}\0");
     let place = target.as_mut_ptr() as usize;
     let arguments = [link.as_ptr() as usize, place, target.len(), 0, 0, 0];
     let length = perform(nr::READLINK, arguments).max(0) as usize;
