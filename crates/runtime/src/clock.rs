@@ -6,10 +6,13 @@ use crate::execution::Execution;
 use crate::host::{self, End};
 use crate::io;
 use crate::native;
+use crate::scheduler;
 use crate::thread::State;
 use crate::timers;
-use crate::world::{live, world};
+use crate::world::{live, take_at_site, world};
 use raddle_abi::plan::TIME_SLACK;
+use raddle_abi::site::Operation;
+use raddle_schedule::partial_order::CLOCK;
 use raddle_schedule::rng::mix;
 use raddle_schedule::strategy::Expiry;
 
@@ -58,8 +61,11 @@ fn base(clock: i32) -> i64 {
     }
 }
 
-/// Reads a clock as (seconds, nanoseconds).
+/// Reads a clock as (seconds, nanoseconds). Deadlines may pass before.
 pub fn read(clock: i32) -> (i64, i64) {
+    if world().running && world().execution.waits_for_time && live() {
+        scheduler::point(Operation::Read, false, CLOCK, take_at_site());
+    }
     let execution = &mut world().execution;
     execution.clock_reads += 1;
     // Whoever looks at the clock waits for nothing but time, and time passes.

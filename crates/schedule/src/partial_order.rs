@@ -17,6 +17,8 @@ use raddle_abi::site::Operation;
 pub const OBJECT_BITS: u32 = 4;
 /// Stands for all that is not in memory.
 const WORLD: usize = usize::MAX;
+/// The address that a look at the clock reads, and a deadline that passes writes. No object stands there.
+pub const CLOCK: usize = usize::MAX << OBJECT_BITS;
 
 /// See the module's description.
 #[derive(Default)]
@@ -36,6 +38,7 @@ struct Step {
     past: Past,
     sum: u64,
     about: Option<(usize, Object)>,
+    clock: Option<Object>,
 }
 
 /// The past of a thread.
@@ -124,6 +127,9 @@ impl PartialOrder {
         {
             self.threads[place(step.thread)] = step.past;
             self.sum = step.sum;
+            if let Some(clock) = step.clock {
+                self.objects.set(CLOCK >> OBJECT_BITS, clock);
+            }
             if let Some((place, object)) = step.about {
                 self.objects.set(place, object);
             }
@@ -161,20 +167,26 @@ impl PartialOrder {
         object.map_or_else(Object::default, |object| self.objects.get(object))
     }
 
+    /// What was read from the clock, if it is time that goes on.
+    fn clock(&self, thread: usize) -> Option<Object> {
+        (thread == Self::TIME).then(|| self.objects.get(CLOCK >> OBJECT_BITS))
+    }
+
     /// The hash of an operation with all that comes before it.
-    fn event(past: Past, object: Object, is_write: bool) -> u64 {
+    fn event(past: Past, object: Object, is_write: bool, clock: Option<Object>) -> u64 {
+        let looks = clock.map_or(0, |clock| clock.read);
         let seen = match is_write {
             true => object.written ^ mix(object.read),
             false => object.written,
         };
-        mix(past.own.wrapping_add(seen.rotate_left(17))) | 1
+        mix(past.own.wrapping_add(seen.rotate_left(17)) ^ looks) | 1
     }
 
     /// The hash after `thread` has done what it stands before.
     pub fn after(&self, thread: usize, pending: &Pending) -> u64 {
         let past = self.past(thread);
         let object = self.about(Self::object(pending));
-        let event = Self::event(past, object, Self::is_write(pending));
+        let event = Self::event(past, object, Self::is_write(pending), self.clock(thread));
         self.sum
             .wrapping_sub(past.share)
             .wrapping_add(Past::behind(event, thread).share)
@@ -186,13 +198,15 @@ impl PartialOrder {
         let about = Self::object(pending);
         let mut object = self.about(about);
         let is_write = Self::is_write(pending);
-        let event = Self::event(past, object, is_write);
+        let clock = self.clock(thread);
+        let event = Self::event(past, object, is_write, clock);
         let next = Past::behind(event, thread);
         self.steps.push(Step {
             thread,
             past,
             sum: self.sum,
             about: about.map(|about| (about, object)),
+            clock,
         });
         self.sum = self.sum.wrapping_sub(past.share).wrapping_add(next.share);
         while self.threads.len() <= place(thread) {
@@ -200,6 +214,13 @@ impl PartialOrder {
             self.threads.push(Past::of_new(number));
         }
         self.threads[place(thread)] = next;
+        if clock.is_some() {
+            let passed = Object {
+                written: event,
+                read: 0,
+            };
+            self.objects.set(CLOCK >> OBJECT_BITS, passed);
+        }
         let Some(about) = about else {
             return;
         };
@@ -266,5 +287,21 @@ mod tests {
             hash(&[read, (3, true, 64), second])
         );
         assert_ne!(hash(&[write]), hash(&[write, write]));
+    }
+
+    #[test]
+    fn looks_at_the_clock_come_before_or_after_deadlines() {
+        let (first, second) = ((0, false, CLOCK), (1, false, CLOCK));
+        let passes = (PartialOrder::TIME, true, 64);
+        assert_eq!(hash(&[first, second]), hash(&[second, first]));
+        assert_ne!(hash(&[first, passes]), hash(&[passes, first]));
+        assert_ne!(
+            hash(&[first, passes, second]),
+            hash(&[first, second, passes])
+        );
+        assert_ne!(
+            hash(&[passes, first, passes]),
+            hash(&[passes, passes, first])
+        );
     }
 }
