@@ -283,4 +283,8 @@ pub mod phase {
     pub const TEST_BEGIN: u32 = 4;
     /// The test function has returned (not unwound).
     pub const TEST_END: u32 = 5;
+    /// std is about to drop a thread's own value, at the thread's end: the user's code begins again.
+    pub const DROP_BEGIN: u32 = 6;
+    /// The value was dropped.
+    pub const DROP_END: u32 = 7;
 }

@@ -36,6 +36,13 @@ pub(super) fn phase_of(path: &str) -> Option<Phase> {
             unwind: None,
             result: false,
         }),
+        "std::sys::thread_local::native::eager::destroy"
+        | "std::sys::thread_local::native::lazy::destroy" => Some(Phase {
+            begin: phase::DROP_BEGIN,
+            end: Some(phase::DROP_END),
+            unwind: None,
+            result: false,
+        }),
         _ => None,
     }
 }

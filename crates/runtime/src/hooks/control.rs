@@ -108,6 +108,15 @@ pub extern "C" fn __raddle_slow_phase(event: u32, value: u64, frame: usize, site
             world.execution.changed();
             arm();
         }
+        phase::DROP_BEGIN => {
+            thread.user_depth += 1;
+            arm();
+        }
+        phase::DROP_END => {
+            thread.user_depth = thread.user_depth.saturating_sub(1);
+            world.execution.changed();
+            arm();
+        }
         phase::TEST_BEGIN => {
             if !started && shared().control().target == target::TEST {
                 host::start_reached(frame);
