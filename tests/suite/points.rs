@@ -79,6 +79,28 @@ fn what_others_do_before_an_end_is_explored() {
 }
 
 #[test]
+fn what_a_thread_drops_at_its_end_is_explored() {
+    let fixture = Fixture::special("thread-ends");
+    for options in [&["test"][..], &["test", "--races", "off", "--heap", "off"]] {
+        let run = fixture.check(&[options, &["loses"]].concat(), 100);
+        let findings = run.findings();
+        assert_eq!(kinds(&run), BTreeSet::from(["panic"]), "{run:#?}");
+        assert_eq!(findings.len(), 2, "{run:#?}");
+    }
+    let search = ["test", "--strategy", "exhaustive(60)", "tests::counts"];
+    let run = fixture.check(&search, 0);
+    assert!(run.test("tests::counts").complete, "{run:#?}");
+}
+
+#[test]
+fn threads_that_always_wait_for_each_other_make_the_test_fail() {
+    for argument in ["0", "1"] {
+        let run = explore("spins_for_ever.c", &[], argument, 101);
+        run.assert_failed("./prog", &["without progress"]);
+    }
+}
+
+#[test]
 fn neighbouring_seeds_have_no_execution_in_common() {
     let fixture = Fixture::compiled_with("points", "volatile_count.c", "-O0");
     // The execution that a shifted search would begin with, one after the other.

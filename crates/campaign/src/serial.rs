@@ -196,10 +196,12 @@ fn run(test: &mut TestRun<'_>, request: &PlanRequest) -> Ended<()> {
             let why = format!("runs with the same schedule differ, {meaning}.{detail}");
             return Err(Verdict::NotTestable { why });
         }
+        // A worker does not tell again what it has told.
         *serial = SerialRuns {
             has_warmed_up: true,
             has_looked: true,
             is_too_long: serial.is_too_long,
+            sightings: std::mem::take(&mut serial.sightings),
             ..SerialRuns::default()
         };
     }
@@ -274,10 +276,12 @@ fn settle(test: &mut TestRun<'_>) -> Ended<()> {
 }
 
 /// Whether two runs with the same schedule differ. How often a native thread is looked for in
-/// vain depends on real time.
+/// vain depends on real time, and the second of two livelocks is recognised sooner.
 fn differ(one: &Outcome, other: &Outcome) -> bool {
     let is_alone = (one.conditions | other.conditions) & conditions::FOREIGN_THREAD == 0;
-    (is_alone && one.last_hash != other.last_hash)
+    let is_endless = |outcome: &Outcome| outcome.occurrences[Kind::Livelock as usize] > 0;
+    let are_endless = is_endless(one) && is_endless(other);
+    (is_alone && !are_endless && one.last_hash != other.last_hash)
         || one.exit_code != other.exit_code
         || one.died != other.died
 }
