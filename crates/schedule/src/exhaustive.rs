@@ -11,7 +11,7 @@
 //! counts as known only if it was reached with as many preemptions to spare.
 //!
 //! Limits:
-//! 1. A thread that has yielded twice without anything being written waits until something is,
+//! 1. A thread that yields a third time without anything being written waits until something is,
 //!    or nobody else can run: loops that wait are unrolled so far and no further. Where all threads
 //!    that can run wait like that and a deadline could pass, it passes before their next turn or after
 //!    the loops have ended: `IDLE_TURNS` turns later, they are taken for endless.
@@ -19,8 +19,8 @@
 //!    access counts with its first byte. What cannot be seen by address (sleeping, input and
 //!    output, starting threads) conflicts with everything of its kind.
 //! 3. States are known by 58 bits of hash.
-//! 4. Time advances to the earliest deadline only, so that deadlines keep their order. What a thread
-//!    has read from the clock is not part of a state.
+//! 4. Time advances to the earliest deadline only, so that deadlines keep their order. Of the clock, a state
+//!    holds which deadlines had passed when a thread looked at it, and not what else it said.
 //!
 //! The search goes on over the executions of a plan. It does not depend on the seed. An
 //! execution may run in a forked child, so what it adds is written down in a [`Log`] that the
@@ -89,7 +89,7 @@ impl Course {
     fn is_idle(&self, thread: usize) -> bool {
         self.yields
             .get(thread)
-            .is_some_and(|yields| *yields >= UNROLLED)
+            .is_some_and(|yields| *yields > UNROLLED)
     }
 
     fn count_yield(&mut self, thread: usize) {
@@ -97,7 +97,7 @@ impl Course {
             self.yields.resize(thread + 1, 0);
         }
         let yields = &mut self.yields[thread];
-        *yields = yields.saturating_add(1).min(UNROLLED);
+        *yields = yields.saturating_add(1).min(UNROLLED + 1);
     }
 
     /// Tells states apart that differ in who waits for a change, which depends on more than the order of
@@ -111,7 +111,8 @@ impl Course {
     }
 }
 
-/// How often a thread may yield without anything being written before it waits for a change.
+/// How often a thread may yield without anything being written, and go on. Loops that count so many
+/// rounds are run to their end.
 pub const UNROLLED: u8 = 2;
 /// Turns of loops, of all threads together, after which these only wait for time to pass. Locks spin
 /// about a hundred times before they block. Less than what lets the runtime pass time by itself.
