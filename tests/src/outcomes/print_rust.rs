@@ -2,14 +2,54 @@
 
 use std::fmt::Write;
 
-use super::program::{Access, Hint, KEPT, MUTEXES, Program, Statement};
+use super::program::{Access, Ending, Hint, KEPT, MUTEXES, Program, Statement};
 
 const PRELUDE: &str = r#"use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd;
-use std::sync::atomic::{AtomicI32, Ordering::*};
-use std::sync::{Condvar, Mutex};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::*};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Barrier, Condvar, Mutex, Once, RwLock};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// What threads need of each other. It is set before there are any.
+struct Common {
+    begin: Instant,
+    main: Thread,
+    unbounded: Sender<i32>,
+    bounded: SyncSender<i32>,
+    barrier: Barrier,
+}
+
+static mut COMMON: Option<Common> = None;
+
+fn common() -> &'static Common {
+    unsafe { (*&raw const COMMON).as_ref().unwrap() }
+}
+
+fn set_up(capacity: Option<usize>) -> ManuallyDrop<Receiver<i32>> {
+    let (unbounded, endless) = mpsc::channel();
+    let (bounded, limited) = mpsc::sync_channel(capacity.unwrap_or(1));
+    let common = Common {
+        begin: Instant::now(),
+        main: std::thread::current(),
+        unbounded,
+        bounded,
+        barrier: Barrier::new(2),
+    };
+    unsafe { COMMON = Some(common) };
+    // Senders are never told that nobody receives.
+    ManuallyDrop::new(if capacity.is_some() { limited } else { endless })
+}
+
+struct AtEnd(fn());
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        self.0();
+    }
+}
 
 /// libtest keeps what macros print.
 fn say(text: &str) {
@@ -64,7 +104,14 @@ impl Printer<'_> {
                 "    static M{mutex}: Mutex<()> = Mutex::new(());"
             )?;
         }
-        writeln!(self.text, "    static C: Condvar = Condvar::new();")?;
+        writeln!(
+            self.text,
+            "    static C: Condvar = Condvar::new();\n    static W: RwLock<()> = RwLock::new(());\n\
+             \x20   static O: Once = Once::new();\n    static L: AtomicBool = AtomicBool::new(false);\n\
+             \x20   static mut R: [[i32; {KEPT}]; {}] = [[0; {KEPT}]; {}];",
+            program.threads.len(),
+            program.threads.len()
+        )?;
         for thread in (0..program.threads.len()).rev() {
             self.thread(thread)?;
         }
@@ -73,54 +120,80 @@ impl Printer<'_> {
 
     fn thread(&mut self, thread: usize) -> std::fmt::Result {
         let program = self.program;
-        let others = 1..program.threads.len();
+        let receives = |thread| program.receiver == thread;
         match thread {
-            0 => writeln!(self.text, "    #[test]\n    fn runs() {{ unsafe {{")?,
+            0 => writeln!(
+                self.text,
+                "    #[test]\n    fn runs() {{ unsafe {{\n        let rx = set_up({:?});",
+                program.capacity
+            )?,
             _ => writeln!(
                 self.text,
-                "    fn t{thread}() -> [i32; {KEPT}] {{ unsafe {{"
+                "    fn t{thread}(rx: Option<ManuallyDrop<Receiver<i32>>>) {{ unsafe {{"
             )?,
         }
-        writeln!(self.text, "        let mut r = [0; {KEPT}];")?;
         if thread == 0 {
-            for other in others.clone() {
-                writeln!(
-                    self.text,
-                    "        let t{other} = std::thread::spawn(t{other});"
-                )?;
-            }
-        }
-        for statement in &program.threads[thread] {
-            self.statement(statement, thread)?;
-        }
-        if thread == 0 {
-            if program.joins {
-                for other in others.clone() {
-                    writeln!(
-                        self.text,
-                        "        let r{other} = t{other}.join().unwrap();"
-                    )?;
-                }
-            }
-            writeln!(self.text, "        let mut text = line(&r);")?;
-            if program.joins {
-                for other in others {
-                    writeln!(self.text, "        text += &line(&r{other});")?;
-                }
-                let values: Vec<String> = (0..program.variables.len())
-                    .map(|variable| self.load(variable))
-                    .collect();
-                writeln!(
-                    self.text,
-                    "        text += &line(&[{}]);",
-                    values.join(", ")
-                )?;
-            }
-            writeln!(self.text, "        say(&text);")?;
+            writeln!(self.text, "        let mut rx = Some(rx);")?;
         } else {
-            writeln!(self.text, "        r")?;
+            writeln!(self.text, "        let mut rx = rx;")?;
+        }
+        if receives(thread) {
+            writeln!(self.text, "        let rx = rx.take().unwrap();")?;
+        }
+        writeln!(self.text, "        let mut r = [0; {KEPT}];")?;
+        let statements = &program.threads[thread];
+        for place in 0..=statements.len() {
+            for (child, _) in program.started_by(thread).filter(|(_, at)| *at == place) {
+                // Who receives, or starts the thread that does, gets the receiver.
+                let leads_to_it =
+                    receives(child) || program.started_by(child).any(|(child, _)| receives(child));
+                let receiver = if leads_to_it { "rx.take()" } else { "None" };
+                writeln!(
+                    self.text,
+                    "        let rx{child} = {receiver};\n        \
+                     let t{child} = std::thread::spawn(move || t{child}(rx{child}));"
+                )?;
+            }
+            if let Some(statement) = statements.get(place) {
+                self.statement(statement, thread)?;
+            }
+        }
+        if program.ending == Ending::Joins {
+            for (child, _) in program.started_by(thread) {
+                writeln!(self.text, "        t{child}.join().unwrap();")?;
+            }
+        }
+        if thread > 0 {
+            writeln!(self.text, "        R[{thread}] = r;")?;
+        } else {
+            self.end()?;
         }
         writeln!(self.text, "    }}}}")
+    }
+
+    fn end(&mut self) -> std::fmt::Result {
+        let program = self.program;
+        writeln!(self.text, "        let mut text = line(&r);")?;
+        if program.ending == Ending::Joins {
+            for other in 1..program.threads.len() {
+                writeln!(self.text, "        text += &line(&*&raw const R[{other}]);")?;
+            }
+            let variables = 0..program.variables.len();
+            let values: Vec<String> = variables.map(|variable| self.load(variable)).collect();
+            writeln!(
+                self.text,
+                "        text += &line(&[{}]);",
+                values.join(", ")
+            )?;
+        }
+        writeln!(self.text, "        say(&text);")
+    }
+
+    fn statements(&mut self, statements: &[Statement], thread: usize) -> std::fmt::Result {
+        for statement in statements {
+            self.statement(statement, thread)?;
+        }
+        Ok(())
     }
 
     fn load(&self, variable: usize) -> String {
@@ -139,6 +212,14 @@ impl Printer<'_> {
         }
     }
 
+    /// The method that reads or writes a byte of a variable, which is not atomic.
+    fn byte_access(&self, variable: usize, method: &'static str) -> String {
+        match self.program.variables[variable] {
+            Access::Volatile => format!("{method}_volatile"),
+            Access::Plain | Access::Atomic => method.to_owned(),
+        }
+    }
+
     fn statement(&mut self, statement: &Statement, thread: usize) -> std::fmt::Result {
         let line = match statement {
             Statement::Load(variable, register) => {
@@ -154,16 +235,110 @@ impl Printer<'_> {
             Statement::FetchAdd(variable, register) => {
                 format!("r[{register}] = X{variable}.fetch_add(1, SeqCst);")
             }
+            Statement::LoadByte(variable, byte, register) => {
+                let read = self.byte_access(*variable, "read");
+                format!(
+                    "r[{register}] = i32::from((&raw const X{variable}).cast::<u8>().add({byte}).{read}());"
+                )
+            }
+            Statement::StoreByte(variable, byte, value) => {
+                let write = self.byte_access(*variable, "write");
+                format!("(&raw mut X{variable}).cast::<u8>().add({byte}).{write}({value});")
+            }
+            Statement::ExchangeLoop(variable, register) => format!(
+                "r[{register}] = X{variable}.fetch_update(SeqCst, Relaxed, |value| Some(value + 1)).unwrap();"
+            ),
+            Statement::CompareExchange(variable, old, new, register) => format!(
+                "r[{register}] = X{variable}.compare_exchange({old}, {new}, SeqCst, Relaxed).unwrap_or_else(|other| other);"
+            ),
             Statement::Locked(mutex, inner) => {
                 writeln!(
                     self.text,
-                    "        let mut guard = M{mutex}.lock().unwrap();"
+                    "        {{ let mut guard = M{mutex}.lock().unwrap();"
                 )?;
-                for statement in inner {
-                    self.statement(statement, thread)?;
-                }
-                "drop(guard);".to_owned()
+                self.statements(inner, thread)?;
+                "drop(guard); }".to_owned()
             }
+            Statement::TryLocked(mutex, register, inner) => {
+                writeln!(
+                    self.text,
+                    "        if let Ok(guard) = M{mutex}.try_lock() {{ r[{register}] = 0;"
+                )?;
+                self.statements(inner, thread)?;
+                format!("drop(guard); }} else {{ r[{register}] = 1; }}")
+            }
+            Statement::Reading(inner) => {
+                writeln!(self.text, "        {{ let guard = W.read().unwrap();")?;
+                self.statements(inner, thread)?;
+                "drop(guard); }".to_owned()
+            }
+            Statement::Writing(inner) => {
+                writeln!(self.text, "        {{ let guard = W.write().unwrap();")?;
+                self.statements(inner, thread)?;
+                "drop(guard); }".to_owned()
+            }
+            Statement::TryWriting(register, inner) => {
+                writeln!(
+                    self.text,
+                    "        if let Ok(guard) = W.try_write() {{ r[{register}] = 0;"
+                )?;
+                self.statements(inner, thread)?;
+                format!("drop(guard); }} else {{ r[{register}] = 1; }}")
+            }
+            Statement::SpinLocked(hint, inner) => {
+                let pause = "std::hint::spin_loop();";
+                let taken = "L.swap(true, SeqCst)";
+                let lock = match hint {
+                    Hint::None => format!("while {taken} {{}}"),
+                    Hint::Before => format!("loop {{ {pause} if !{taken} {{ break; }} }}"),
+                    Hint::After => format!("while {taken} {{ {pause} }}"),
+                };
+                writeln!(self.text, "        {lock}")?;
+                self.statements(inner, thread)?;
+                "L.store(false, SeqCst);".to_owned()
+            }
+            Statement::Once(inner) => {
+                writeln!(self.text, "        O.call_once(|| {{")?;
+                self.statements(inner, thread)?;
+                "});".to_owned()
+            }
+            Statement::WaitWhileZero(variable) => format!(
+                "while {} == 0 {{ guard = C.wait(guard).unwrap(); }}",
+                self.load(*variable)
+            ),
+            Statement::TimedLocked(..)
+            | Statement::Post(_)
+            | Statement::Take(_)
+            | Statement::TryTake(..)
+            | Statement::TimedTake(..) => unreachable!("Rust does not have it"),
+            Statement::Meet => "common().barrier.wait();".to_owned(),
+            Statement::Park(None) => "std::thread::park();".to_owned(),
+            Statement::Park(Some(time)) => {
+                format!("std::thread::park_timeout(Duration::from_millis({time}));")
+            }
+            Statement::Unpark(0) => "common().main.unpark();".to_owned(),
+            Statement::Unpark(other) => format!("t{other}.thread().unpark();"),
+            Statement::Send(value) => {
+                let sender = match self.program.capacity {
+                    Some(_) => "bounded",
+                    None => "unbounded",
+                };
+                format!("_ = common().{sender}.send({value});")
+            }
+            Statement::Receive(register) => format!("r[{register}] = rx.recv().unwrap();"),
+            Statement::TryReceive(register) => {
+                format!("r[{register}] = rx.try_recv().unwrap_or(-1);")
+            }
+            Statement::TimedReceive(time, register) => format!(
+                "r[{register}] = rx.recv_timeout(Duration::from_millis({time})).unwrap_or(-1);"
+            ),
+            Statement::Elapsed(register) => {
+                format!("r[{register}] = common().begin.elapsed().as_millis() as i32;")
+            }
+            Statement::StoreAtEnd(variable, value) => format!(
+                "thread_local! {{ static E: AtEnd = const {{ AtEnd(|| unsafe {{ {} }}) }}; }} E.with(|_| ());",
+                self.store(*variable, &value.to_string())
+            ),
             Statement::WaitIfZero(variable) => {
                 format!(
                     "if {} == 0 {{ guard = C.wait(guard).unwrap(); }}",
