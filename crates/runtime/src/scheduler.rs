@@ -163,7 +163,7 @@ fn mix(hash: u64, value: u64) -> u64 {
 }
 
 /// Points of a thread that only computes after which it may do so without end.
-const LEAST_ENDLESS: u64 = 1 << 10;
+const LEAST_ENDLESS: u64 = 1 << 6;
 /// How many times the points of the longest execution there have to be, too.
 const ENDLESS_TIMES: u64 = 8;
 
