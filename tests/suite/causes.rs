@@ -208,6 +208,11 @@ fn failures_are_told_at_their_own_line_with_the_whole_message() {
         ),
         ("an_abort", "// aborts", ""),
         ("an_exit_in_a_thread", "// exits", ""),
+        (
+            "one_of_several_assertions",
+            "// third assertion",
+            "assertion `left == right` failed\n  left: 8\n right: 0",
+        ),
         ("a_fault_in_a_library", "// strlen faults", ""),
         ("a_call_of_what_is_no_code", "// calls nowhere", ""),
     ] {

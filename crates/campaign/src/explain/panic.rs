@@ -45,6 +45,8 @@ pub(super) type Expected = HashSet<Place>;
 pub(super) struct Chosen<'a> {
     pub step: &'a RawStep,
     pub located: Located,
+    /// Its stack for people.
+    shown: Located,
     /// Where it begins for people.
     place: Place,
     /// Its number among the panics of its thread.
@@ -108,12 +110,15 @@ pub(super) fn choose<'a>(
     let before = all[..index].iter();
     let later = all[index + 1..].iter().rev().find(fails);
     let report = report(locator, &all, index, &reports);
+    let shown = report.and_then(|report| with_line(locator, located, report));
+    let shown = shown.unwrap_or_else(|| located.clone());
     Some(Chosen {
         step,
         located: located.clone(),
         place: report
-            .and_then(|report| place_of_macro(locator, located, report))
-            .unwrap_or_else(|| located.place(true)),
+            .and_then(|report| place_of_macro(locator, &shown, report))
+            .unwrap_or_else(|| shown.place(true)),
+        shown,
         nth: before
             .filter(|(other, _)| other.thread == step.thread)
             .count(),
@@ -155,7 +160,7 @@ impl Chosen<'_> {
         let heading = format!("panic of {}", thread_in_words(thread));
         story
             .stacks
-            .insert(0, stack_of(heading, thread, &self.located));
+            .insert(0, stack_of(heading, thread, &self.shown));
         story.interest.fault(thread, self.step.site);
     }
 }
@@ -181,6 +186,32 @@ fn place_of_macro(locator: &Locator, located: &Located, report: &Report) -> Opti
     })
 }
 
+/// The frame of the user whose line the compiler has dropped: it merges calls that panic if they differ in
+/// nothing but their lines.
+fn without_line(located: &Located) -> Option<usize> {
+    let user = located.user(true)?;
+    let root = |frame: &Frame| {
+        let path = frame.place.function.trim_start_matches('<');
+        path.split("::").next().unwrap_or_default().to_owned()
+    };
+    let mut frames = located.frames.iter();
+    let last = frames.position(|frame| std::ptr::eq(frame, user))?;
+    let is_merged = |frame: &Frame| frame.place.line == 0 && root(frame) == root(user);
+    located.frames[..=last].iter().position(is_merged)
+}
+
+/// The stack with the line that the hook names, where debug information has none.
+fn with_line(locator: &Locator, located: &Located, report: &Report) -> Option<Located> {
+    let merged = without_line(located)?;
+    let (file, owner) = locator.shown_with_owner(&report.file);
+    let mut shown = located.clone();
+    let frame = &mut shown.frames[merged];
+    frame.owner = owner;
+    frame.place.file = file;
+    frame.place.line = report.line;
+    (owner == Owner::Workspace).then_some(shown)
+}
+
 /// What the panic hook printed for one of these panics.
 fn report<'a>(
     locator: &Locator,
@@ -203,6 +234,17 @@ fn report<'a>(
         .filter(|report| is_at(located, report))
         .collect();
     let report = own.get(same).or(own.last()).copied();
+    let is_lost = |located: &Located| {
+        without_line(located).is_some() && !reports.iter().any(|report| is_at(located, report))
+    };
+    let by_exclusion = || {
+        let before = all[..index].iter();
+        let lost = before.filter(|(_, other)| is_lost(other)).count();
+        let is_left = |report: &&Report| !all.iter().any(|(_, other)| is_at(other, report));
+        let mut left = reports.iter().filter(is_left);
+        is_lost(located).then(|| left.nth(lost)).flatten()
+    };
+    let report = report.or_else(by_exclusion);
     // The hook prints one report per panic, in the same order.
     let by_order = || reports.get(index).filter(|_| reports.len() == all.len());
     let only = || reports.first().filter(|_| reports.len() == 1);
@@ -265,7 +307,7 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, chosen: Option<Chos
         cause,
         message,
         sites: vec![place],
-        stacks: vec![stack_of(heading, step.thread, &chosen.located)],
+        stacks: vec![stack_of(heading, step.thread, &chosen.shown)],
         interest,
     }
 }
