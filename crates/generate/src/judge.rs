@@ -12,6 +12,7 @@ use raddle_abi::finding::Kind;
 use raddle_abi::plan::Memory;
 use raddle_trace::runner::{Outcome, Runner};
 
+use crate::addresses::ADDRESS;
 pub use crate::excuses::Excuse;
 use crate::history::{History, Step, is_panic, panic_site};
 use crate::linearize::{
@@ -22,7 +23,7 @@ use crate::place::in_package;
 use crate::program::{Program, Weakness};
 use crate::refusal::is_refusal;
 use crate::sequential::{Orders, all_orders};
-use crate::test_case::TestCase;
+use crate::test_case::{Call, TestCase};
 
 /// Runs of orders per test.
 pub(crate) const RUNS: usize = 2_000;
@@ -288,6 +289,7 @@ impl Judge<'_> {
             let weakness = call.map(|call| self.program.weakness(call.operation));
             weakness == Some(Weakness::Bulk)
         });
+        let is_pending = history.concurrent().any(|step| self.is_pending(test, step));
         let mut explains = |how: Strictness| {
             let observation = self.observation(test, history, how);
             explain(&observation, orders, STEPS) != Explained::No
@@ -298,6 +300,7 @@ impl Judge<'_> {
             () if self.memory == Memory::Weak => Some(Excuse::StaleReads),
             () if self.program.defers_work() => Some(Excuse::DeferredWork),
             () if is_bulk => Some(Excuse::PartByPart),
+            () if is_pending => Some(Excuse::Waiting),
             () if is_explained && self.has_shared(test, history) => Some(Excuse::SharedEffect),
             () if is_explained => Some(Excuse::Unchecked),
             () if is_alike => Some(Excuse::Reason),
@@ -330,12 +333,21 @@ impl Judge<'_> {
         })
     }
 
+    /// Whether a step is a future that was dropped while it was waiting: until then it may have had some of what it waited for.
+    fn is_pending(&self, test: &TestCase, step: &Step) -> bool {
+        let method = test.call(step.call);
+        let method = method.and_then(|call| self.program.methods.get(&call.operation));
+        let is_pending = step.result.as_deref() == Some("Pending");
+        is_pending && method.is_some_and(|method| method.is_future)
+    }
+
     pub(crate) fn observation(
         &self,
         test: &TestCase,
         history: &History,
         how: Strictness,
     ) -> Observation {
+        let linked = linked(test, history);
         let freedom = |call: usize| {
             let operation = test.call(call).map_or(u16::MAX, |call| call.operation);
             let is_unwritten = self.program.is_unwritten(operation);
@@ -343,6 +355,7 @@ impl Judge<'_> {
                 (Weakness::Random, _) => Freedom::Any,
                 (_, Strictness::Strict) => Freedom::Strict,
                 (Weakness::MayFail | Weakness::Relaxed, _) => Freedom::Optional,
+                _ if linked.contains(&operation) => Freedom::Any,
                 (_, Strictness::Blocked | Strictness::Written | Strictness::Alike)
                     if is_unwritten =>
                 {
@@ -378,13 +391,17 @@ impl Judge<'_> {
             let weakness = test.call(step.call).map_or(Weakness::Random, |call| {
                 self.program.weakness(call.operation)
             });
+            let is_linked = test
+                .call(step.call)
+                .is_some_and(|call| linked.contains(&call.operation));
             let binds = match how {
                 _ if weakness.is_never_checked() => false,
                 Strictness::Strict => freedom(step.call) == Freedom::Strict,
-                Strictness::Weak | Strictness::Blocked => true,
+                Strictness::Weak | Strictness::Blocked => !is_linked,
                 Strictness::Written | Strictness::Alike => {
                     let call = test.call(step.call);
-                    call.is_none_or(|call| self.program.is_written_after(call.operation))
+                    let is_written = |call: &Call| self.program.is_written_after(call.operation);
+                    !is_linked && call.is_none_or(is_written)
                 }
             };
             (step.result.clone(), binds)
@@ -535,6 +552,20 @@ fn have_panic(steps: &[Step]) -> bool {
 /// Whether a thread panicked.
 fn has_panic(history: &History) -> bool {
     history.threads.iter().any(|steps| have_panic(steps))
+}
+
+/// Operations of which a result shows an address, and so links between parts of the object: what it refers to may change after
+/// the call.
+fn linked(test: &TestCase, history: &History) -> BTreeSet<u16> {
+    let steps = history.concurrent().chain(&history.after);
+    let shows_address = |step: &&Step| {
+        let result = step.result.as_deref();
+        result.is_some_and(|result| result.contains(ADDRESS))
+    };
+    let linked = steps.filter(shows_address);
+    linked
+        .filter_map(|step| Some(test.call(step.call)?.operation))
+        .collect()
 }
 
 /// What two executions have in common that need not be judged twice.

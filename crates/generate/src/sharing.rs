@@ -3,7 +3,7 @@
 //!
 //! Methods may do so that are given a closure which is called once at most, and what it makes is the result. Such a call may
 //! have had no effect if its closure was not called, and it returned what another call of the same method with the same arguments
-//! returned while both ran.
+//! returned while both ran. Beside the value a result may say whether it is shared, by a flag or the name of a variant.
 
 use crate::history::{History, Step};
 use crate::literal::Bytes;
@@ -54,7 +54,7 @@ impl Sharing {
             let returned = other.result.as_deref().map(without_notes);
             overlaps
                 && same.operation == call.operation
-                && returned == Some(result)
+                && returned.is_some_and(|returned| carry_the_same(returned, result))
                 && self.arguments(same) == arguments
         })
     }
@@ -63,6 +63,36 @@ impl Sharing {
 /// A result without what closures were given.
 fn without_notes(result: &str) -> &str {
     result.split('|').next().unwrap_or(result)
+}
+
+/// Names that say more than whether a value is shared.
+const MEANING: &[&str] = &["Err", "None", "Ok", "Some"];
+
+/// Whether two results are the same, but for flags and names of variants beside values.
+fn carry_the_same(one: &str, other: &str) -> bool {
+    let (values, others) = (values(one), values(other));
+    let has_value = values.contains(|one: char| one.is_ascii_digit() || one == '"');
+    one == other || has_value && values == others
+}
+
+/// A result without flags and names of variants.
+fn values(result: &str) -> String {
+    let mut rest = String::new();
+    let mut left = result;
+    while let Some(first) = left.chars().next() {
+        let is_in_name = |one: char| one.is_alphanumeric() || one == '_';
+        let len = match first {
+            '"' => left[1..].find('"').map_or(left.len(), |end| end + 2),
+            one if is_in_name(one) => left.find(|one| !is_in_name(one)).unwrap_or(left.len()),
+            one => one.len_utf8(),
+        };
+        let (token, after) = left.split_at(len);
+        let is_flag =
+            ["false", "true"].contains(&token) || first.is_uppercase() && !MEANING.contains(&token);
+        rest.push_str(if is_flag { "_" } else { token });
+        left = after;
+    }
+    rest
 }
 
 #[cfg(test)]
@@ -122,5 +152,22 @@ mod tests {
         assert!(!is_shared([1, 1], [(0, 1), (2, 3)], ["7|", "7"]));
         assert!(!is_shared([1, 2], overlapping, ["7|", "7"]));
         assert!(!is_shared([1, 1], overlapping, ["7|", "8"]));
+        // A flag says whether the value is shared, if it is not the value.
+        assert!(is_shared(
+            [1, 1],
+            overlapping,
+            ["(Ok(7), false)|", "(Ok(7), true)"]
+        ));
+        assert!(is_shared([1, 1], overlapping, ["Loaded(7)|", "Shared(7)"]));
+        assert!(!is_shared(
+            [1, 1],
+            overlapping,
+            ["(Ok(7), false)|", "(Err(7), true)"]
+        ));
+        assert!(!is_shared(
+            [1, 1],
+            overlapping,
+            ["Some(true)|", "Some(false)"]
+        ));
     }
 }
