@@ -297,7 +297,9 @@ impl Printer<'_> {
         let harness = format!("\nmod raddle_harness {{\n{}\n}}\n", supplied.trim_end());
         for (word, functions) in [
             ("drive(", DRIVE),
-            ("noted()", NOTES),
+            ("noted()", NOTED),
+            ("note(&", NOTE),
+            ("note_last(&", NOTE_LAST),
             ("pick(raddle_harness::", PICK),
             ("sample(raddle_harness::", SAMPLE),
             ("arbitrary_value::<", ARBITRARY),
@@ -455,25 +457,31 @@ fn show() -> &'static str {
 }
 
 /// What closures were given.
-const NOTES: &str = r#"
+const NOTED: &str = r"
 thread_local! {
     static NOTED: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
     static LAST_NOTED: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
 }
 
+fn noted() -> String {
+    NOTED.take() + &LAST_NOTED.take()
+}
+";
+
+/// What notes it down.
+const NOTE: &str = r"
 fn note(text: &str) {
     NOTED.with_borrow_mut(|noted| {
         noted.push('|');
         noted.push_str(text);
     });
 }
+";
 
+/// What notes down the last call only.
+const NOTE_LAST: &str = r#"
 fn note_last(text: &str) {
     LAST_NOTED.set(format!("|{text}"));
-}
-
-fn noted() -> String {
-    NOTED.take() + &LAST_NOTED.take()
 }
 "#;
 
