@@ -211,7 +211,11 @@ impl<'a> Maker<'a> {
         };
         match target {
             Type::Primitive(name) if name == "str" => {
-                Ok(of(self.feeding(&[]).value(&owned(target), hint)?, "[..]"))
+                match self.feeding(&[]).value(&owned(target), hint)? {
+                    // It may have to be there for ever.
+                    Recipe::Text if !mutable => Ok(Recipe::StaticText),
+                    value => Ok(of(value, "[..]")),
+                }
             }
             Type::Slice(inner) => Ok(of(self.collection("Vec", inner)?, "[..]")),
             Type::Dyn(bounds) => Ok(of(self.bounded(bounds)?, "")),
@@ -390,7 +394,11 @@ impl<'a> Maker<'a> {
             one if one.is_unit() => Returned::Unit,
             Type::Unknown(text) if text == SEEN => Returned::Seen,
             one if inputs.contains(one) => {
-                Returned::Argument(inputs.iter().position(|input| input == one).unwrap_or(0))
+                let index = inputs.iter().position(|input| input == one).unwrap_or(0);
+                match self.deeper().value(one, "") {
+                    Ok(value) if !matches!(one, Type::Reference { .. }) => Returned::Changed(value),
+                    _ => Returned::Argument(index),
+                }
             }
             Type::Reference { .. } => {
                 return Err(format!("a closure that returns `{}`", output.short()));
@@ -414,7 +422,7 @@ impl<'a> Maker<'a> {
         // `Ok(1)` alone does not say what an error would be.
         let is_open =
             matches!(output, Type::Path(path, types) if is_std(path) && !types.is_empty());
-        let returns = match is_open && matches!(result, Returned::Value(_)) {
+        let returns = match is_open && matches!(result, Returned::Value(_) | Returned::Changed(_)) {
             true => self.library.written(output),
             false => None,
         };
@@ -447,6 +455,11 @@ fn primitive(name: &str, hint: &str) -> Result<Recipe, Refusal> {
         "bool" => Ok(Recipe::Flag),
         "char" => Ok(Recipe::Letter),
         "str" | "never" => Err(format!("`{name}` has no size")),
+        // A raw pointer.
+        _ if name.starts_with('*') => {
+            let number = Recipe::Number("usize".to_owned());
+            Ok(Recipe::wrapped("(", number, &format!(" as {name})")))
+        }
         _ if is_capacity => Ok(Recipe::Capacity(name.to_owned())),
         _ => Ok(Recipe::Number(name.to_owned())),
     }

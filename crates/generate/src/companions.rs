@@ -3,12 +3,13 @@
 //! a function of another type returns (`RingBuffer::new`), or a method that takes it apart
 //! (`TripleBuffer::split`).
 
-use crate::arguments::Maker;
-use crate::constructors::{Constructor, constructors, made, returning};
+use crate::arguments::{Maker, Refusal};
+use crate::constructors::{Constructor, constructors, explicit, made, returning};
 use crate::library::{Library, unify};
 use crate::model::{Function, Implementation, Substitution, Type};
 use crate::recipe::Recipe;
 use crate::results::{Class, class, has_methods};
+use crate::solve::solve;
 
 /// What a function of another type costs beside those of the type itself.
 const RANK: usize = 4;
@@ -18,28 +19,33 @@ pub fn from_others(maker: Maker<'_>, one: &Type) -> Vec<Constructor> {
     let Type::Path(path, _) = one else {
         return Vec::new();
     };
-    let krate = maker.library.find(path.split("::").next().unwrap_or(path));
-    let Some(krate) = krate else {
+    let mut result = Vec::new();
+    for found in &implementations(maker.library, path) {
+        result.extend(makers(found).flat_map(|function| staying(maker, one, found, function)));
+        for function in found.functions.iter().filter(|one| is_plain(one)) {
+            match function.has_receiver() {
+                true => result.extend(taken_apart(maker, one, found, function)),
+                false => result.extend(associated(maker, one, found, function, one)),
+            }
+        }
+    }
+    result
+}
+
+/// What the types of a path's crate offer without traits.
+fn implementations(library: &Library, path: &str) -> Vec<Implementation> {
+    let Some(krate) = library.find(path.split("::").next().unwrap_or(path)) else {
         return Vec::new();
     };
     let mut definitions: Vec<_> = krate.definitions.iter().collect();
     // They have no order of their own.
     definitions.sort_by_key(|(path, _)| *path);
-    let implementations = definitions
+    definitions
         .into_iter()
         .flat_map(|(_, definition)| &definition.implementations)
-        .filter(|found| found.of_trait.is_none());
-    let mut result = Vec::new();
-    for found in implementations {
-        result.extend(makers(found).flat_map(|function| staying(maker, one, found, function)));
-        for function in found.functions.iter().filter(|one| is_plain(one)) {
-            match function.has_receiver() {
-                true => result.extend(taken_apart(maker, one, found, function)),
-                false => result.extend(associated(maker, one, found, function)),
-            }
-        }
-    }
-    result
+        .filter(|found| found.of_trait.is_none())
+        .cloned()
+        .collect()
 }
 
 /// By a method of an object that stays.
@@ -75,38 +81,64 @@ fn taken_apart(
         Some(Type::Parameter(name)) => name == "Self",
         receiver => receiver == Some(&found.subject),
     };
-    if !is_whole || function.inputs.len() != 1 {
+    if !is_whole {
         return Vec::new();
     }
     let Some(made) = made(&function.output, one, &mut known) else {
         return Vec::new();
     };
+    solve(maker.library, &function.generics, function, &mut known);
+    let inputs = function.inputs.iter().skip(1).map(|(name, input)| {
+        let input = maker.library.resolve(input, &known);
+        maker.deeper().value(&input, name)
+    });
+    let Ok(arguments) = inputs.collect::<Result<Vec<_>, Refusal>>() else {
+        return Vec::new();
+    };
     let other = maker.library.resolve(&found.subject, &known);
+    let method = format!(
+        "{}{}",
+        function.name,
+        explicit(maker.library, function, &known)
+    );
+    let names: Vec<_> = (1..=arguments.len())
+        .map(|number| format!("a{number}"))
+        .collect();
+    let (names, after) = (names.join(", "), made.after);
     let owners = owners(maker, one, &other).into_iter();
     let apart = owners.map(|owner| Constructor {
         label: format!("{}, {}()", owner.label, function.name),
-        recipe: Recipe::wrapped(
-            "",
-            owner.recipe,
-            &format!(".{}(){}", function.name, made.after),
-        ),
+        recipe: match arguments.as_slice() {
+            [] => Recipe::wrapped("", owner.recipe, &format!(".{method}(){after}")),
+            arguments => {
+                let values = [&[owner.recipe], arguments].concat();
+                let call = format!("); one.{method}({names}){after} }}");
+                Recipe::list(format!("{{ let (one, {names}) = ("), values, &call)
+            }
+        },
         parts: made.parts.clone(),
         in_arc: made.in_arc,
-        rank: owner.rank + RANK,
+        rank: owner.rank + RANK + arguments.len(),
     });
     apart.collect()
 }
 
-/// By a function of another type that needs no object of it.
+/// By a function of another type that needs no object of it. Where nothing else says what the parameters of the
+/// other type are, it is the type for which the object is made.
 fn associated(
     maker: Maker<'_>,
     one: &Type,
     found: &Implementation,
     function: &Function,
+    wanted: &Type,
 ) -> Option<Constructor> {
     let library = maker.library;
     let mut known = Substitution::new();
     made(&function.output, one, &mut known)?;
+    let mut guess = known.clone();
+    if unify(&found.subject, wanted, &mut guess) {
+        known = guess;
+    }
     let other = library.resolve(&found.subject, &known);
     if other == *one || other.has_parameter() {
         return None;
@@ -118,13 +150,27 @@ fn associated(
     returning(maker, one, function, &known, &callee, RANK)
 }
 
-/// What makes an object of another type alone.
+/// What makes an object of another type alone. A builder is most often made by a function of the type that it builds.
 fn owners(maker: Maker<'_>, one: &Type, other: &Type) -> Vec<Constructor> {
+    let Type::Path(path, _) = other else {
+        return Vec::new();
+    };
     if other == one || other.has_parameter() {
         return Vec::new();
     }
-    let owners = constructors(maker.deeper(), other).into_iter();
-    owners.filter(Constructor::is_single).collect()
+    let maker = maker.deeper();
+    let mut owners = constructors(maker, other);
+    if owners.is_empty() {
+        for found in implementations(maker.library, path) {
+            let functions = found.functions.iter();
+            let functions = functions.filter(|one| is_plain(one) && !one.has_receiver());
+            let made =
+                functions.filter_map(|function| associated(maker, other, &found, function, one));
+            owners.extend(made);
+        }
+    }
+    owners.retain(Constructor::is_single);
+    owners
 }
 
 /// Makes an object of this type with one that a method of it makes.

@@ -2,7 +2,7 @@
 //! crate. One that makes a pair, of a sender and a receiver for example, makes all of its parts.
 
 use crate::arguments::{Maker, Refusal};
-use crate::library::unify;
+use crate::library::{Library, unify};
 use crate::model::{Function, Shape, Substitution, Type, last};
 use crate::recipe::Recipe;
 use crate::solve::solve;
@@ -206,25 +206,27 @@ fn free_functions(maker: Maker<'_>, one: &Type, path: &str) -> Vec<Constructor> 
         if maker.library.violated(&function.generics, &known).is_some() {
             continue;
         }
-        let explicit = function
-            .generics
-            .parameters
-            .iter()
-            .filter(|one| !one.is_synthetic);
-        let explicit: Vec<_> = explicit
-            .map(|parameter| {
-                let one = known.get(&parameter.name);
-                let written = one.and_then(|one| maker.library.written(one));
-                written.unwrap_or_else(|| "_".to_owned())
-            })
-            .collect();
-        let callee = match explicit.is_empty() {
-            true => callee.clone(),
-            false => format!("{callee}::<{}>", explicit.join(", ")),
-        };
+        let callee = format!("{callee}{}", explicit(maker.library, function, &known));
         result.extend(returning(maker, one, function, &known, &callee, 5));
     }
     result
+}
+
+/// The type arguments of a function as a call writes them; nothing if there are none.
+pub(crate) fn explicit(library: &Library, function: &Function, known: &Substitution) -> String {
+    let parameters = function.generics.parameters.iter();
+    let named = parameters.filter(|one| !one.is_synthetic);
+    let named: Vec<_> = named
+        .map(|parameter| {
+            let one = known.get(&parameter.name);
+            let written = one.and_then(|one| library.written(one));
+            written.unwrap_or_else(|| "_".to_owned())
+        })
+        .collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!("::<{}>", named.join(", ")),
+    }
 }
 
 /// A function that returns the object, if it does and its arguments can be made.

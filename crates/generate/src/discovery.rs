@@ -135,7 +135,7 @@ pub fn discover(library: &Library, name: &str) -> Result<Discovery, DiscoveryErr
     let checked = supplied.check(library, &parts);
     checked.map_err(DiscoveryError::Supplied)?;
     let written = library.written(&subject).ok_or_else(none)?;
-    let types: Option<Vec<_>> = parts.iter().map(|part| library.written(part)).collect();
+    let types: Option<Vec<_>> = parts.iter().map(|part| library.declared(part)).collect();
     let mut types = types.ok_or_else(none)?;
     let is_alone = parts.len() == 1;
     let mut holdings = match in_arc {

@@ -72,7 +72,7 @@ impl Value {
                 Some(name) => ["String", "Arc"].contains(&name) && !is_parameter,
                 None => library
                     .definition(path)
-                    .is_some_and(|found| !found.generics.has_lifetimes),
+                    .is_some_and(|found| found.generics.lifetimes == 0),
             },
             _ => false,
         };

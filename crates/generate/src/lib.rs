@@ -54,6 +54,7 @@ mod place;
 mod possible;
 pub mod print;
 pub mod program;
+pub mod promises;
 mod receivers;
 pub mod recipe;
 mod refusal;

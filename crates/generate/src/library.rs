@@ -15,12 +15,20 @@ use crate::rustdoc::{self, RustdocError};
 /// Aliases of aliases: no more than so many.
 const DEEPEST: usize = 8;
 
+/// How the user writes a type.
+struct Name {
+    one: Type,
+    written: String,
+    /// How many lifetimes it is given in a declaration.
+    lifetimes: usize,
+}
+
 /// A directory of rustdoc's descriptions.
 pub struct Library {
     directory: PathBuf,
     crates: RefCell<HashMap<String, Option<Rc<Crate>>>>,
     /// How the user writes types.
-    names: RefCell<Vec<(Type, String)>>,
+    names: RefCell<Vec<Name>>,
     /// Whether the program can use the crate `arbitrary`.
     has_arbitrary: bool,
 }
@@ -135,9 +143,34 @@ impl Library {
         self.crate_of(path)?.shortest.get(path).cloned()
     }
 
-    /// From here on a type is written like this: the user knows where it comes from.
-    pub fn call(&self, one: &Type, name: String) {
-        self.names.borrow_mut().push((one.clone(), name));
+    /// From here on a type is written like this, with so many lifetimes in declarations: the user knows where it comes from.
+    pub fn call(&self, one: &Type, written: String, lifetimes: usize) {
+        self.names.borrow_mut().push(Name {
+            one: one.clone(),
+            written,
+            lifetimes,
+        });
+    }
+
+    /// A type as declarations write it, which name its lifetimes; `None` if it cannot be named.
+    pub fn declared(&self, one: &Type) -> Option<String> {
+        let written = self.written(one)?;
+        let names = self.names.borrow();
+        let lifetimes = match (names.iter().find(|name| name.one == *one), one) {
+            (Some(name), _) => name.lifetimes,
+            (None, Type::Path(path, _)) => self
+                .definition(path)
+                .map_or(0, |found| found.generics.lifetimes),
+            _ => 0,
+        };
+        if lifetimes == 0 {
+            return Some(written);
+        }
+        let lifetimes = vec!["'static"; lifetimes].join(", ");
+        Some(match written.split_once('<') {
+            Some((path, arguments)) => format!("{path}<{lifetimes}, {arguments}"),
+            None => format!("{written}<{lifetimes}>"),
+        })
     }
 
     /// A type as Rust code writes it; `None` if it cannot be named.
@@ -147,8 +180,8 @@ impl Library {
             written.map(|written| written.join(", "))
         };
         let names = self.names.borrow();
-        if let Some((_, name)) = names.iter().find(|(known, _)| known == one) {
-            return Some(name.clone());
+        if let Some(name) = names.iter().find(|name| name.one == *one) {
+            return Some(name.written.clone());
         }
         Some(match one {
             Type::Primitive(name) if name == "never" => "!".to_owned(),

@@ -38,6 +38,7 @@ impl Recipe {
                 let text = bytes.text();
                 format!("String::from({text:?})")
             }
+            Self::StaticText => format!("{:?}", bytes.text()),
             Self::Fixed(text) => text.clone(),
             Self::Around {
                 before,
@@ -192,7 +193,7 @@ impl Closure {
             Returned::Unit => String::new(),
             Returned::Argument(index) => parameters[*index].clone(),
             Returned::Seen => seen,
-            Returned::Value(value) => value.literal(bytes),
+            Returned::Value(value) | Returned::Changed(value) => value.literal(bytes),
         };
         let list = self.list(&parameters);
         if bytes.elides {

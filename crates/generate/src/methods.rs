@@ -2,6 +2,8 @@
 //! that the type or a reference to it has, those of what it dereferences to, and methods of the
 //! handles that they return.
 
+use std::collections::BTreeSet;
+
 use crate::arguments::Maker;
 use crate::callees::Callee;
 use crate::feedback::{self, Gives, Value};
@@ -11,6 +13,7 @@ use crate::holding::{Access, Holding};
 use crate::invocation::{body, call, in_a_function};
 use crate::library::Library;
 use crate::model::{Function, Implementation, Substitution, Type, is_std, last};
+use crate::promises::Hedge;
 use crate::receivers::{Receiver, receiver_of};
 use crate::recipe::Recipe;
 use crate::results::{Class, class, shown};
@@ -69,8 +72,8 @@ pub struct Operation {
     pub is_future: bool,
     /// Whether panics are a part of what it promises.
     pub may_panic: bool,
-    /// The word by which its documentation says that results are not exact, if it does.
-    pub hedge: Option<&'static str>,
+    /// What its documentation does not promise, if it says so.
+    pub hedge: Option<Hedge>,
     /// Whether its documentation says how often closures are called.
     pub counts_calls: bool,
     /// Whether its result has `Debug`.
@@ -172,9 +175,11 @@ pub fn methods(maker: Maker<'_>, one: &Type, part: usize, holding: Holding) -> M
     }
     add_targets(maker, one, (part, holding), &mut result);
     result.operations.sort_by(|a, b| a.name.cmp(&b.name));
+    // The same with and without a future stand side by side: the compiler says which it is.
+    let mut known = BTreeSet::new();
     result
         .operations
-        .dedup_by(|a, b| a.name == b.name && a.signature == b.signature);
+        .retain(|one| known.insert((one.name.clone(), one.signature.clone(), one.is_future)));
     result.refused.sort_by(|a, b| a.name.cmp(&b.name));
     result
         .refused
@@ -333,6 +338,7 @@ pub(crate) fn add_received(
     result.operations.extend(driven);
     result.operations.push(operation);
     if !is_future {
+        let method_hedge = method.function.hedge;
         let handles = on_handle(maker, one, &first, &output);
         result.operations.extend(handles.into_iter().map(
             |(method, steps, class, (body, text))| Operation {
@@ -346,7 +352,7 @@ pub(crate) fn add_received(
                 text,
                 is_future: false,
                 may_panic: true,
-                hedge: None,
+                hedge: method_hedge,
                 counts_calls: false,
                 is_shown: false,
                 value: None,

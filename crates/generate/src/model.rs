@@ -5,10 +5,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::promises::Hedge;
+
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// `u32`, `str`, `!`.
+    /// `u32`, `str`, `!`; as an argument that the user names, also `*mut u8`.
     Primitive(String),
     /// `(A, B)`; `()` without elements.
     Tuple(Vec<Type>),
@@ -249,8 +251,8 @@ pub struct Generics {
     pub parameters: Vec<Parameter>,
     /// `where` clauses.
     pub predicates: Vec<(Type, Vec<Bound>)>,
-    /// Whether there are lifetimes among them.
-    pub has_lifetimes: bool,
+    /// How many lifetimes are among them.
+    pub lifetimes: usize,
 }
 
 /// A generic parameter.
@@ -287,39 +289,10 @@ pub struct Function {
     pub is_public: bool,
     /// Whether its documentation speaks of panics.
     pub may_panic: bool,
-    /// The word by which its documentation says that results are not exact, if it does.
-    pub hedge: Option<&'static str>,
+    /// What its documentation does not promise, if it says so.
+    pub hedge: Option<Hedge>,
     /// Whether its documentation says how often closures are called.
     pub counts_calls: bool,
-}
-
-/// Words by which documentation says that a result is not exact.
-const HEDGES: &[&str] = &[
-    "approximat",
-    "best effort",
-    "best-effort",
-    "estimate",
-    "inaccurate",
-    "may be stale",
-    "not be accurate",
-    "not guaranteed to be accurate",
-    "not necessarily accurate",
-    "outdated",
-];
-
-/// The word by which a documentation says that results are not exact, if it does.
-pub fn hedge(documentation: &str) -> Option<&'static str> {
-    let text = documentation.to_lowercase();
-    HEDGES.iter().find(|word| text.contains(**word)).copied()
-}
-
-/// Words by which documentation says how often something is called.
-const COUNTS: &[&str] = &["once", "only one", "exactly one", "at most one"];
-
-/// Whether documentation says how often something is called.
-pub fn counts_calls(documentation: &str) -> bool {
-    let text = documentation.to_lowercase();
-    COUNTS.iter().any(|words| text.contains(words))
 }
 
 impl Function {

@@ -11,6 +11,7 @@ use crate::harness::Harness;
 use crate::holding::{Access, Holding};
 use crate::methods::Operation;
 use crate::pairs::Pair;
+use crate::promises::{Hedge, Promise};
 use crate::results::Class;
 use crate::sharing::Sharing;
 use crate::test_case::{Call, TestCase};
@@ -155,8 +156,8 @@ pub struct Method {
     pub weakness: Weakness,
     /// Why the user says that its results are not checked, if so.
     pub relaxed: Option<String>,
-    /// The word by which its documentation says that results are not exact, if it does.
-    pub hedge: Option<&'static str>,
+    /// What its documentation does not promise, if it says so.
+    pub hedge: Option<Hedge>,
     /// What calibration says.
     pub calibration: Calibration,
     /// Operations that were seen to return something else because of it.
@@ -239,6 +240,11 @@ impl Method {
         // Who copies an object looks at all of it, and may count the copies.
         let is_copy = self.name.ends_with("clone");
         (self.weakness != Weakness::Observer || is_copy) && !self.calibration.is_pure
+    }
+
+    /// What its documentation does not promise.
+    fn lacks(&self) -> Option<Promise> {
+        self.hedge.map(|hedge| hedge.lacks)
     }
 
     /// Whether its name says that it does no more than look.
@@ -400,6 +406,10 @@ impl Program {
         let Some(takes) = takes.filter(|takes| !takes.is_empty()) else {
             return 0;
         };
+        // What a cache may evict has to be known before the calls are made.
+        if self.evicts() {
+            return 0;
+        }
         let givers = self.methods.values();
         let givers = givers.filter(|one| one.gives.is_some_and(|fed| takes.contains(&fed)));
         let random = givers
@@ -411,6 +421,12 @@ impl Program {
             false => 0,
         });
         few.min().unwrap_or(4)
+    }
+
+    /// Whether the type is a cache that may drop entries, as a method of it does.
+    fn evicts(&self) -> bool {
+        let mut methods = self.methods.values();
+        self.is_cache && methods.any(|method| method.removal.is_some())
     }
 
     /// Whether what an operation returns is nothing that a test compares when it is written down.
@@ -488,6 +504,11 @@ impl Program {
             _ if method.calibration.is_random => Weakness::Random,
             // A method that only looks, and says that it does not look closely.
             _ if method.hedge.is_some() && method.calibration.is_pure => Weakness::Structure,
+            weakness @ (Weakness::None | Weakness::MayFail) => match method.lacks() {
+                Some(Promise::Atomicity | Promise::Choice) => Weakness::Bulk,
+                Some(Promise::Success) => Weakness::MayFail,
+                Some(Promise::Exactness) | None => weakness,
+            },
             // What changes nothing changes nothing part by part.
             Weakness::Bulk if method.calibration.is_pure => Weakness::Observer,
             weakness => weakness,
@@ -508,13 +529,14 @@ impl Program {
         if calibration.depends_on_time {
             return Some("returns other results when time passes between calls".to_owned());
         }
-        match self.weakness(operation) {
-            Weakness::None => self.deferred_work(),
-            Weakness::Structure if method.hedge.is_some() => {
-                let word = method.hedge.unwrap_or_default();
-                Some(format!("is not exact: its documentation says `{word}`"))
+        let weakness = self.weakness(operation);
+        match (weakness, method.hedge) {
+            (Weakness::None, _) => self.deferred_work(),
+            // What it is called says less than its documentation.
+            (_, Some(Hedge { words, .. })) if weakness != method.weakness => {
+                Some(format!("promises less: its documentation says `{words}`"))
             }
-            weakness => Some(weakness.reason().to_owned()),
+            _ => Some(weakness.reason().to_owned()),
         }
     }
 

@@ -26,6 +26,8 @@ pub enum Recipe {
     Letter,
     /// A `String`.
     Text,
+    /// A `&'static str`.
+    StaticText,
     /// Always the same.
     Fixed(String),
     /// Text around the values of others: `Box::new(` .. `)`, `path(` .. `, ` .. `)`.
@@ -130,6 +132,8 @@ pub enum Returned {
     Seen,
     /// A value, the same each time.
     Value(Recipe),
+    /// The same in the place of an argument, so that who keeps it keeps something else.
+    Changed(Recipe),
 }
 
 impl Recipe {
@@ -237,6 +241,7 @@ impl Recipe {
             Self::Flag => only("u.flag()".to_owned()),
             Self::Letter => only("u.letter()".to_owned()),
             Self::Text => only("u.text()".to_owned()),
+            Self::StaticText => only("u.static_text()".to_owned()),
             Self::Fixed(text) => only(text.clone()),
             Self::Around {
                 before,
@@ -324,7 +329,7 @@ impl Closure {
     /// What it writes and returns.
     fn values(&self) -> Vec<&Recipe> {
         let mut values: Vec<_> = self.writes.iter().map(|(_, value)| value).collect();
-        if let Returned::Value(value) = &self.result {
+        if let Returned::Value(value) | Returned::Changed(value) = &self.result {
             values.push(value);
         }
         values
@@ -345,7 +350,9 @@ impl Closure {
             Returned::Unit => "()".to_owned(),
             Returned::Argument(index) => parameters[*index].clone(),
             Returned::Seen => "noted.clone()".to_owned(),
-            Returned::Value(value) => format!("{}.clone()", snippet.place(value, names)),
+            Returned::Value(value) | Returned::Changed(value) => {
+                format!("{}.clone()", snippet.place(value, names))
+            }
         };
         let list = self.list(&parameters);
         let note = self.notes.function();

@@ -67,6 +67,7 @@ fn class_within(library: &Library, one: &Type, depth: usize) -> Class {
     };
     match one {
         _ if one.is_unit() => Class::Unit,
+        Type::Primitive(name) if name.starts_with('*') => Class::Address,
         Type::Primitive(_) => Class::Plain,
         Type::Unknown(text) if text == crate::arguments::SEEN => Class::Plain,
         Type::Tuple(types) => worst(types),
@@ -127,7 +128,7 @@ fn is_bound(library: &Library, one: &Type) -> bool {
     };
     let definition = library.definition(path);
     definition
-        .is_some_and(|found| found.generics.has_lifetimes || library.has(one, "Drop") == Some(true))
+        .is_some_and(|found| found.generics.lifetimes > 0 || library.has(one, "Drop") == Some(true))
 }
 
 /// Whether it has methods of its own.

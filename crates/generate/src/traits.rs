@@ -141,7 +141,9 @@ impl Library {
 }
 
 fn primitive_has(primitive: &str, name: &str) -> bool {
+    let is_pointer = primitive.starts_with('*');
     match name {
+        "Default" | "Display" | "Send" | "Sync" if is_pointer => false,
         "Eq" | "Ord" | "Hash" => !matches!(primitive, "f32" | "f64"),
         "Copy" | "Clone" | "Default" => !matches!(primitive, "str" | "never"),
         "Iterator" | "Deref" | "Future" | "Drop" | "BuildHasher" | "Error" => false,

@@ -81,6 +81,7 @@ pub fn find_type(library: &Library, name: &str) -> Result<Type, TypeError> {
                 true => spelling.to_owned(),
                 false => format!("{spelling}<{}>", written.join(", ")),
             },
+            generics.lifetimes,
         );
     }
     Ok(found)
@@ -115,6 +116,17 @@ fn convert(library: &Library, parsed: &syn::Type, is_outer: bool) -> Result<Type
             mutable: reference.mutability.is_some(),
             target: Box::new(convert(library, &reference.elem, false)?),
         }),
+        syn::Type::Ptr(pointer) if !is_outer => {
+            let target = convert(library, &pointer.elem, false)?;
+            let word = if pointer.mutability.is_some() {
+                "mut"
+            } else {
+                "const"
+            };
+            let target = library.written(&target);
+            let target = target.ok_or_else(|| TypeError::Syntax(String::new()))?;
+            Ok(Type::Primitive(format!("*{word} {target}")))
+        }
         syn::Type::Path(path) => by_path(library, &path.path, is_outer),
         _ => Err(TypeError::Syntax(String::new())),
     }

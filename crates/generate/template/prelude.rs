@@ -124,9 +124,12 @@ impl Source<'_> {
         char::from(b'a' + self.small())
     }
     pub fn text(&mut self) -> String {
+        self.static_text().to_owned()
+    }
+    pub fn static_text(&mut self) -> &'static str {
         let byte = self.next();
         let constant = constant(TEXTS, byte).copied();
-        constant.unwrap_or(["", "a", "b", "ab"][usize::from(byte % 4)]).to_owned()
+        constant.unwrap_or(["", "a", "b", "ab"][usize::from(byte % 4)])
     }
     pub fn number(&mut self, least: i128, most: i128) -> i128 {
         let byte = self.next();

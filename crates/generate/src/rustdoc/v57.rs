@@ -7,8 +7,9 @@ use rustdoc_types::{ItemEnum, Visibility};
 
 use crate::model::{
     Alias, Bound, Crate, Definition, Function, Generics, Implementation, Parameter, Shape, Trait,
-    Type, Variant, counts_calls, hedge, last,
+    Type, Variant, last,
 };
+use crate::promises::{counts_calls, hedge};
 
 /// Modules this deep are not walked: re-exports may go round.
 const DEEPEST: usize = 6;
@@ -386,10 +387,11 @@ impl Reader<'_> {
         Generics {
             parameters: parameters.collect(),
             predicates: predicates.collect(),
-            has_lifetimes: generics
+            lifetimes: generics
                 .params
                 .iter()
-                .any(|parameter| matches!(parameter.kind, Kind::Lifetime { .. })),
+                .filter(|parameter| matches!(parameter.kind, Kind::Lifetime { .. }))
+                .count(),
         }
     }
 
