@@ -21,6 +21,7 @@ mod files;
 mod findings;
 mod foreign_files;
 mod generate;
+mod generated_verdicts;
 mod layout;
 mod libc_calls;
 mod limits;
