@@ -302,6 +302,12 @@ impl<'a> Scene<'a> {
             .iter()
             .flat_map(|work| work.touches.iter().map(|touch| touch.at))
             .collect();
+        // What a unit writes into a block that it has allocated itself is its own, and no touch.
+        let is_own = |thread: ThreadId, at: u32| {
+            let is_in =
+                |span: &Span| thread == span.thread && (span.begins..=span.last).contains(&at);
+            own.contains(&at) || spans.iter().any(is_in)
+        };
         let mut outcome = Outcome::default();
         for (at, event) in self.trace.events.iter().enumerate().take(to as usize + 1) {
             let Action::Access {
@@ -322,7 +328,7 @@ impl<'a> Scene<'a> {
                         None if access.writes() => outcome.before.remove(&name),
                         None => None,
                     };
-                } else if access.writes() && !own.contains(&at) {
+                } else if access.writes() && !is_own(event.thread, at) {
                     return Err(Unknown::Disturbed);
                 }
             }
