@@ -276,6 +276,22 @@ fn without_clang_rust_works_and_native_code_is_named() {
 }
 
 #[test]
+fn assembly_of_a_crate_is_named() {
+    let fixture = Fixture::special("assembly");
+    let run = fixture.check(&["test", "--executions", "100"], 0);
+    assert_eq!(
+        run.test("tests::two_threads_add").verdict,
+        "explored",
+        "{run:#?}"
+    );
+    let told = notes(&run);
+    let told = told
+        .iter()
+        .any(|text| text.contains("native code in the assembly of assembly is not instrumented"));
+    assert!(told, "{run:#?}");
+}
+
+#[test]
 fn code_that_synchronises_unseen_makes_races_uncertain() {
     let fixture = Fixture::special("make");
     plain_cc(&fixture, &["-O1", "-c", "handover.c", "-o", "handover.o"]);

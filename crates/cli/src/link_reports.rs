@@ -40,6 +40,7 @@ pub(crate) fn warnings(
             continue;
         };
         native.extend(report.native.iter().map(|name| library(name)));
+        native.extend(report.assembly.iter().map(|own| assembly_of(&own.module)));
         for failure in &report.failed {
             failed.insert(failure.module.clone(), failure.reason.clone());
         }
@@ -81,6 +82,11 @@ fn crate_of(module: &str) -> String {
     }
 }
 
+/// Assembly of a module, for people.
+fn assembly_of(module: &str) -> String {
+    format!("the assembly of {}", crate_of(module))
+}
+
 /// The archive of a native object, or the object itself.
 fn library(name: &str) -> String {
     let archive = name.split('(').next().unwrap_or(name);
@@ -120,6 +126,8 @@ pub(crate) fn unseen(directory: &Path, executable: &Executable) -> Vec<String> {
     let mut names = unseen_synchronisation(exe);
     if let Some(report) = find(&read_all(directory), exe) {
         names.extend(report.synchronising.iter().map(|name| library(name)));
+        let atomic = report.assembly.iter().filter(|own| own.is_atomic);
+        names.extend(atomic.map(|own| assembly_of(&own.module)));
     }
     names.sort();
     names.dedup();
@@ -132,6 +140,7 @@ pub(crate) fn unseen_code(directory: &Path, executable: &Executable) -> Vec<Stri
     let mut names = raddle_instrument::unseen_code(exe);
     if let Some(report) = find(&read_all(directory), exe) {
         names.extend(report.native.iter().map(|name| library(name)));
+        names.extend(report.assembly.iter().map(|own| assembly_of(&own.module)));
     }
     names
 }

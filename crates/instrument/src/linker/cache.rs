@@ -35,6 +35,9 @@ pub(super) struct Cache {
 pub(super) struct Key(String);
 
 impl Cache {
+    /// Content of [`Self::assembly`] if it has atomic instructions.
+    pub(super) const ATOMIC: &[u8] = b"atomic";
+
     /// Opens a cache for modules instrumented by this libLLVM with these hooks.
     pub(super) fn open(directory: PathBuf, libllvm: &Path, hooks: &[u8]) -> Result<Self, Error> {
         std::fs::create_dir_all(&directory).map_err(|error| Error::File {
@@ -91,6 +94,11 @@ impl Cache {
     /// File that says why an entry has no hooks.
     pub(super) fn failure(&self, key: &Key) -> PathBuf {
         self.directory.join(format!("{}.failed", key.0))
+    }
+
+    /// File that says that an entry has assembly without hooks, and [`Self::ATOMIC`] if it may synchronise threads.
+    pub(super) fn assembly(&self, key: &Key) -> PathBuf {
+        self.directory.join(format!("{}.assembly", key.0))
     }
 
     /// Waits until no other process makes this entry, and keeps others from making it as long as

@@ -13,7 +13,7 @@ use super::cache::{Cache, Key};
 use super::error::Error;
 use super::files::write_atomically;
 use super::notice::Notice;
-use crate::passes::{self, Origin};
+use crate::passes::{self, Assembly, Origin};
 
 /// After this many seconds of processor time LLVM is considered to hang in a module. Real time would
 /// depend on what else the machine does.
@@ -185,6 +185,15 @@ impl Workshop<'_> {
             self.dump,
         )?;
         self.store(&self.cache.map(&job.key), &done.map)?;
+        // That of the standard library is its own.
+        let assembly = done.assembly.filter(|_| job.origin != Origin::Prebuilt);
+        if let Some(assembly) = assembly {
+            let content: &[u8] = match assembly {
+                Assembly::Atomic => Cache::ATOMIC,
+                Assembly::Code => b"",
+            };
+            self.store(&self.cache.assembly(&job.key), content)?;
+        }
         self.store(&self.cache.object(&job.key), &done.object)
     }
 

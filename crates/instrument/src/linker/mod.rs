@@ -34,7 +34,7 @@ use self::inputs::{Content, Member};
 use self::jobs::{Job, Workshop};
 pub use self::notice::waiting_links;
 use self::parts::Part;
-pub use self::report::{Failure, LinkReport};
+pub use self::report::{Failure, LinkReport, Unhooked};
 pub(crate) use self::shop::Shop;
 use crate::complain::complain;
 use crate::environment::Environment;
@@ -162,6 +162,7 @@ impl Link {
         report.native = found.native;
         report.synchronising = found.synchronising;
         self.read_failures(&found.modules, report);
+        self.read_assembly(&found.modules, report);
         let arguments = self.rewrite(&line, &replacements)?;
         report.instrument_seconds = started.elapsed().as_secs_f64();
         let started = Instant::now();
@@ -302,6 +303,17 @@ impl Link {
                     reason,
                 });
                 report.instrumented -= 1;
+            }
+        }
+    }
+
+    fn read_assembly(&self, modules: &[(Key, String)], report: &mut LinkReport) {
+        for (key, module) in modules {
+            if let Ok(content) = std::fs::read(self.cache.assembly(key)) {
+                report.assembly.push(Unhooked {
+                    module: module.clone(),
+                    is_atomic: content == Cache::ATOMIC,
+                });
             }
         }
     }

@@ -25,6 +25,8 @@ pub struct LinkReport {
     pub native: Vec<String>,
     /// Those of them with atomic instructions of their own, which can synchronise threads.
     pub synchronising: Vec<String>,
+    /// Modules with assembly outside of functions, which has no hooks.
+    pub assembly: Vec<Unhooked>,
     /// Why there is no output, if the fault is ours or the configuration's.
     pub error: Option<String>,
     /// Whether it is the machine's.
@@ -33,6 +35,16 @@ pub struct LinkReport {
     pub instrument_seconds: f64,
     /// Seconds for the real linker.
     pub link_seconds: f64,
+}
+
+/// Assembly of a module.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unhooked {
+    /// The module.
+    pub module: String,
+    /// Whether it can synchronise threads.
+    pub is_atomic: bool,
 }
 
 /// A module that could not be instrumented.

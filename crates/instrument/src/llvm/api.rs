@@ -77,6 +77,7 @@ functions! {
     LLVMGetNamedFunction(*mut RawModule, *const c_char) -> *mut RawValue;
     LLVMAddFunction(*mut RawModule, *const c_char, *mut RawType) -> *mut RawValue;
     LLVMAddGlobal(*mut RawModule, *mut RawType, *const c_char) -> *mut RawValue;
+    LLVMGetModuleInlineAsm(*mut RawModule, *mut usize) -> *const c_char;
     LLVMAppendModuleInlineAsm(*mut RawModule, *const c_char, usize);
     LLVMPrintModuleToString(*mut RawModule) -> *mut c_char;
     LLVMVerifyModule(*mut RawModule, c_int, *mut *mut c_char) -> Bool;

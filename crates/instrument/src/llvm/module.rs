@@ -44,6 +44,20 @@ impl<'c> Module<'c> {
         self.raw.as_ptr()
     }
 
+    /// Its assembly outside of functions.
+    pub fn assembly(&self) -> String {
+        let mut len = 0;
+        // SAFETY: the module is live, and the text belongs to it; it is copied at once.
+        let text = unsafe {
+            let start = (api().LLVMGetModuleInlineAsm)(self.raw(), &raw mut len);
+            match start.is_null() {
+                true => &[][..],
+                false => std::slice::from_raw_parts(start.cast::<u8>(), len),
+            }
+        };
+        String::from_utf8_lossy(text).into_owned()
+    }
+
     /// Adds assembly.
     pub fn append_assembly(&self, text: &str) {
         // SAFETY: the module is live, and the text is copied.

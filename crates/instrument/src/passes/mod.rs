@@ -4,6 +4,7 @@
 //! crates arrive unoptimised and are optimised last. The prebuilt standard library arrives
 //! optimised; there, accesses may already have been hoisted or merged.
 
+mod assembly;
 mod atomics;
 mod calls;
 mod channels;
@@ -22,6 +23,7 @@ mod walker;
 
 use std::path::Path;
 
+pub use self::assembly::Assembly;
 use crate::llvm::{Attribute, Context, Error, Linkage, Machine, Module, Value};
 use crate::path::function_path;
 use crate::refusals;
@@ -92,6 +94,8 @@ pub struct Instrumented {
     pub sites: u64,
     /// The module's part of the program map, as JSON.
     pub map: Vec<u8>,
+    /// Assembly in it that has no hooks.
+    pub assembly: Option<Assembly>,
 }
 
 /// Instruments a module. With `dump`, its IR is written there before and after.
@@ -106,6 +110,7 @@ pub fn instrument(
     let context = Context::new();
     let module = Module::parse(&context, bitcode, name)?;
     let machine = Machine::new(&module)?;
+    let assembly = assembly::look(&module.assembly());
     let map = program_map::collect(&context, &module, origin);
     let mut counts = (0, 0);
     if origin != Origin::Prebuilt {
@@ -140,6 +145,7 @@ pub fn instrument(
         hooks: hooks + counts.0,
         sites: sites + counts.1,
         map,
+        assembly,
     })
 }
 
