@@ -132,7 +132,7 @@ fn lost_wake_ups_of_pthreads_are_explained_too() {
             "signal.c",
             "pthread_cond_wait(",
             [
-                "The wake-up by thread 1 at `set`",
+                "The signal by thread 1 at `set`",
                 "came when no thread waited",
             ],
         ),
@@ -305,6 +305,36 @@ fn races_of_one_cause_are_one_finding_with_one_name() {
                 "is `Relaxed`, so it does not see what the store".to_owned(),
             ],
         ),
+        (
+            "added_to_a_list",
+            vec![
+                line("// adds"),
+                "The update by thread 1".to_owned(),
+                "is `Relaxed`, so it does not publish".to_owned(),
+            ],
+        ),
+        (
+            "unlocked",
+            vec![
+                line("// unlocks"),
+                "is `Relaxed`, so it does not publish".to_owned(),
+            ],
+        ),
+        (
+            "counted",
+            vec![
+                line("// counts"),
+                "The update has to be `AcqRel`".to_owned(),
+            ],
+        ),
+        (
+            "fenced",
+            vec![
+                line("// has no fence"),
+                "is `Relaxed`, so it does not see what the store".to_owned(),
+            ],
+        ),
+        ("counting_aside", vec!["Nothing orders".to_owned()]),
     ] {
         let mut names = Vec::new();
         for seed in ["1", "2"] {
@@ -326,8 +356,120 @@ fn races_of_one_cause_are_one_finding_with_one_name() {
                     "{words} is missing: {finding:#?}"
                 );
             }
+            let is_weak = words.len() > 1;
+            let says_so = ["does not publish", "does not see"];
+            let says_so = says_so.iter().any(|words| finding.cause.contains(words));
+            assert_eq!(says_so, is_weak, "{finding:#?}");
             names.push(finding.id.clone());
         }
         assert_eq!(names[0], names[1], "{test}");
+    }
+}
+
+#[test]
+fn races_with_the_free_of_one_block_are_one_finding() {
+    let fixture = Fixture::special("causes");
+    let mut names = Vec::new();
+    for seed in ["1", "2"] {
+        let arguments = [
+            "test",
+            "--test",
+            "races",
+            "freed_while_read",
+            "--seed",
+            seed,
+        ];
+        let run = fixture.check(&arguments, 100);
+        let mut of_seed = Vec::new();
+        for kind in ["data-race", "use-after-free"] {
+            let findings = findings_of(&run, "freed_while_read");
+            let findings: Vec<_> = findings
+                .into_iter()
+                .filter(|finding| finding.kind == kind)
+                .collect();
+            assert_eq!(findings.len(), 1, "{findings:#?}");
+            of_seed.push(findings[0].id.clone());
+        }
+        names.push(of_seed);
+    }
+    assert_eq!(names[0], names[1]);
+}
+
+#[test]
+fn deadlocks_say_which_lock_and_whether_its_thread_has_ended() {
+    let fixture = Fixture::special("causes");
+    let run = fixture.check(&["test", "--test", "held", "--executions", "300"], 100);
+    for (test, words) in [
+        (
+            "a_tuple_of_locks",
+            ["the lock `tuple.0`", "the lock `tuple.1`"],
+        ),
+        (
+            "fields_called_like_insides",
+            ["the lock `Pair.state`", "the lock `Pair.raw`"],
+        ),
+        (
+            "a_guard_is_never_dropped",
+            ["held by thread 1, which has ended", ""],
+        ),
+        ("locked_twice", ["that it holds itself", ""]),
+    ] {
+        let finding = finding_of(&run, test);
+        assert_eq!(finding.kind, "deadlock", "{finding:#?}");
+        for words in words {
+            assert!(finding.cause.contains(words), "{words}: {finding:#?}");
+        }
+    }
+}
+
+#[test]
+fn deadlocks_without_any_interleaving_say_where_threads_wait() {
+    let fixture = Fixture::special("causes");
+    let run = fixture.check(&["test", "--test", "always"], 101);
+    let test = run.test("both_send_first");
+    assert_eq!(test.verdict, "failed", "{run:#?}");
+    let why = test.why.as_deref().unwrap_or_default();
+    for text in ["// sends first", "// sends too"] {
+        let line = line_of(&fixture, "tests/always.rs", text);
+        assert!(why.contains(&line), "{why}");
+    }
+    assert!(why.contains("room in a channel"), "{why}");
+}
+
+#[test]
+fn waits_on_objects_of_libc_are_named() {
+    for (source, words) in [
+        (
+            "barrier.c",
+            ["waits at `main`", "for other threads at a barrier"],
+        ),
+        (
+            "purposes.c",
+            [
+                "The signal by thread ",
+                "One condition variable serves both waits",
+            ],
+        ),
+        (
+            "once.c",
+            [
+                "for the initialization of `first`, run by",
+                "for the initialization of `second`, run by",
+            ],
+        ),
+        (
+            "unsignalled.c",
+            ["No thread signals this condition variable", ""],
+        ),
+        ("unposted.c", ["No thread posts this semaphore", ""]),
+    ] {
+        let fixture = Fixture::compiled("causes", source);
+        let run = fixture.check(&["test", "./prog", "--executions", "300"], 100);
+        let finding = finding_of(&run, "./prog");
+        assert_eq!(finding.kind, "deadlock", "{finding:#?}");
+        assert!(!finding.title.contains("lock"), "{finding:#?}");
+        for words in words {
+            assert!(finding.cause.contains(words), "{words}: {finding:#?}");
+        }
     }
 }

@@ -21,7 +21,7 @@ pub struct RawEvent {
     /// their number, for wake-ups how many threads were woken, for messages what tells them apart, for branches the way, for leaving a
     /// function 1 if it was unwound, and for frames the number of the thread they belong to.
     pub value: u64,
-    /// Bytes touched; bytes of a frame; for wake-ups bits of [`wake`].
+    /// Bytes touched; bytes of a frame; for wake-ups and waits bits of [`wake`].
     pub len: u32,
     /// Memory order, or lock mode, or 0; for wake-ups the number of the thread that was woken first,
     /// + 1, or 0 if none was.
@@ -61,10 +61,18 @@ pub mod flags {
     pub const AGE_SHIFT: u32 = 8;
 }
 
-/// Bits of [`RawEvent::len`] of a wake-up.
+/// Bits of [`RawEvent::len`] of a wake-up, and of the beginning of a wait.
 pub mod wake {
     /// A wake-up that finds no waiting thread is kept for the next one, as by a semaphore.
     pub const KEPT: u32 = 1;
+    /// The object is a condition variable of libc.
+    pub const CONDITION: u32 = 2;
+    /// The object is a semaphore of libc.
+    pub const SEMAPHORE: u32 = 4;
+    /// The object is a barrier of libc.
+    pub const BARRIER: u32 = 8;
+    /// The object is a `pthread_once_t`.
+    pub const ONCE: u32 = 16;
 }
 
 /// A stack in the stacks area: a count, then that many return addresses, innermost first.

@@ -353,7 +353,8 @@ fn switch_to(next: usize) {
 
 /// Blocks the running thread until somebody wakes it. True if its time ran out instead.
 pub fn block(wait: Wait) -> bool {
-    record::event(wait.operation, wait.object as u64, 0, 0, 0, wait.site);
+    let object = wait.object as u64;
+    record::event(wait.operation, object, 0, wait.kind, 0, wait.site);
     block_unrecorded(wait)
 }
 

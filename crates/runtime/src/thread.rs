@@ -42,6 +42,8 @@ pub struct Wait {
     /// What the word at `object` held when the wait began: another value ends the wait, where
     /// native threads may have written it.
     pub expects: Option<u32>,
+    /// What kind of object it is: bits of [`raddle_abi::record::wake`].
+    pub kind: u32,
 }
 
 impl Wait {
@@ -58,6 +60,7 @@ impl Wait {
         ends_quietly: false,
         then_takes: 0,
         expects: None,
+        kind: 0,
     };
 }
 

@@ -6,7 +6,7 @@ use raddle_trace::runner::{RawFinding, RawRecording, RawWait};
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
 use super::lock_names::LockNames;
-use super::waiting::{self, Awaited};
+use super::waiting::{self, Awaited, OfLibc};
 use super::wakes::{self, Lost};
 use super::{STANDING, Story, in_words, stack_of, thread_in_words, threads_in_words};
 
@@ -14,6 +14,12 @@ use super::{STANDING, Story, in_words, stack_of, thread_in_words, threads_in_wor
 const TOLD: usize = 4;
 /// Waits whose wake-ups are looked for.
 const LOOKED_AT: usize = 16;
+
+/// What tells what threads wait for.
+struct Words<'a> {
+    recording: &'a RawRecording,
+    locks: &'a LockNames,
+}
 
 /// The waits that make the deadlock: those in a cycle, else all.
 pub(super) fn involved(raw: &RawFinding) -> impl Iterator<Item = &RawWait> {
@@ -32,6 +38,7 @@ pub(super) fn story(
     let mut waits: Vec<(&RawWait, Located)> = involved(raw)
         .map(|wait| (wait, locator.locate(wait.site, &wait.frames)))
         .collect();
+    let words = Words { recording, locks };
     let in_cycle = waits.iter().filter(|(wait, _)| wait.in_cycle).count();
     let lost = match in_cycle {
         0 => lost_wake_up(locator, recording, &waits),
@@ -57,7 +64,8 @@ pub(super) fn story(
         }
         (2.., _) => {
             let cycle = || waits.iter().filter(|(wait, _)| wait.in_cycle);
-            let what = if cycle().all(|(wait, _)| wait.is_lock) {
+            let is_lock = |wait| OfLibc::of(recording, wait) != Some(OfLibc::Once);
+            let what = if cycle().all(|(wait, _)| wait.is_lock && is_lock(wait)) {
                 "each other's locks"
             } else {
                 "each other"
@@ -91,7 +99,7 @@ pub(super) fn story(
         if !cause.is_empty() {
             cause.push(' ');
         }
-        cause.push_str(&capitalised(&sentences(&waits, locks)));
+        cause.push_str(&capitalised(&words.sentences(&waits)));
         cause.push('.');
     }
     if let Some(writer) = keeps_out(raw, recording, &waits) {
@@ -129,7 +137,7 @@ pub(super) fn story(
         sites,
         stacks: waits
             .iter()
-            .map(|(wait, located)| stack_of(heading(wait, located, locks), wait.thread, located))
+            .map(|(wait, located)| stack_of(words.heading(wait, located), wait.thread, located))
             .collect(),
         interest,
     }
@@ -185,59 +193,94 @@ fn lost_wake_up(
     best
 }
 
-/// "thread 1 waits for the lock `Bank.left`, held by thread 2".
-fn heading(wait: &RawWait, located: &Located, locks: &LockNames) -> String {
-    let who = thread_in_words(wait.thread);
-    format!("{who} waits for {}", awaited(wait, located, locks))
-}
+impl Words<'_> {
+    /// "thread 1 waits for the lock `Bank.left`, held by thread 2".
+    fn heading(&self, wait: &RawWait, located: &Located) -> String {
+        let who = thread_in_words(wait.thread);
+        format!("{who} waits for {}", self.awaited(wait, located))
+    }
 
-/// "the lock `Bank.left`, held by thread 2".
-fn awaited(wait: &RawWait, located: &Located, locks: &LockNames) -> String {
-    let lock = locks.get(&wait.object);
-    let lock = lock.map_or_else(|| "a lock".to_owned(), |name| format!("the lock `{name}`,"));
-    match (wait.operation, wait.is_lock, wait.holders.is_empty()) {
-        (Operation::Join, ..) => {
-            let joined = u32::try_from(wait.object).unwrap_or(u32::MAX);
-            format!("the end of {}", thread_in_words(joined))
-        }
-        (_, true, true) => lock.trim_end_matches(',').to_owned(),
-        (_, true, false) => format!("{lock} held by {}", threads_in_words(&wait.holders)),
-        (Operation::Io, ..) => "input or output".to_owned(),
-        // No deadline is left in a deadlock.
-        (Operation::Sleep, ..) => "a signal".to_owned(),
-        (_, false, _) => match waiting::awaited(located) {
-            Awaited::Object(object) if object.wake_up == "notification" => {
-                "a notification".to_owned()
+    /// "the lock `Bank.left`, held by thread 2".
+    fn awaited(&self, wait: &RawWait, located: &Located) -> String {
+        let of_libc = OfLibc::of(self.recording, wait);
+        match (wait.operation, wait.is_lock) {
+            (Operation::Join, _) => {
+                let joined = u32::try_from(wait.object).unwrap_or(u32::MAX);
+                format!("the end of {}", thread_in_words(joined))
             }
-            Awaited::Object(_) | Awaited::Unknown => "a wake-up".to_owned(),
-            Awaited::Named(what) => what.to_owned(),
-            Awaited::Task(_) => "one of its tasks to be woken".to_owned(),
-        },
+            (_, true) => self.lock(wait, of_libc == Some(OfLibc::Once)),
+            (Operation::Io, _) => "input or output".to_owned(),
+            // No deadline is left in a deadlock.
+            (Operation::Sleep, _) => "a signal".to_owned(),
+            _ => match (waiting::awaited(located), of_libc) {
+                (Awaited::Object(object), _) if object.wake_up == "notification" => {
+                    "a notification".to_owned()
+                }
+                (Awaited::Named(what), _) => what.to_owned(),
+                (Awaited::Task(_), _) => "one of its tasks to be woken".to_owned(),
+                (Awaited::Unknown, Some(OfLibc::Barrier)) => {
+                    "other threads at a barrier".to_owned()
+                }
+                (Awaited::Unknown, Some(of_libc)) => format!("a {}", of_libc.wake_up()),
+                (Awaited::Object(_) | Awaited::Unknown, _) => "a wake-up".to_owned(),
+            },
+        }
     }
-}
 
-/// Who waits where, of the first few.
-fn sentences(waits: &[(&RawWait, Located)], locks: &LockNames) -> String {
-    let shown = match waits.len() {
-        few @ ..=TOLD => few,
-        _ => TOLD - 1,
-    };
-    let mut sentences: Vec<String> = waits[..shown]
-        .iter()
-        .map(|(wait, located)| {
-            let who = thread_in_words(wait.thread);
-            let place = in_words(&located.place(true));
-            format!(
-                "{who} waits at {place} for {}",
-                awaited(wait, located, locks)
-            )
-        })
-        .collect();
-    let others = waits.len() - shown;
-    if others > 0 {
-        sentences.push(format!("{others} other threads wait too"));
+    /// A lock, or the initialization of a `pthread_once_t`, and which threads have it.
+    fn lock(&self, wait: &RawWait, is_once: bool) -> String {
+        let name = self.locks.get(&wait.object);
+        let (named, held) = match is_once {
+            true => ("the initialization of", "run by"),
+            false => ("the lock", "held by"),
+        };
+        let (lock, comma) = match (name, is_once) {
+            (Some(name), _) => (format!("{named} `{name}`"), ","),
+            (None, true) => ("an initialization".to_owned(), ""),
+            (None, false) => ("a lock".to_owned(), ""),
+        };
+        match &wait.holders[..] {
+            [] => lock,
+            [one] if *one == u32::from(wait.thread) && !is_once => {
+                format!("{lock}{comma} that it holds itself")
+            }
+            [one] if self.has_ended(*one) => {
+                format!(
+                    "{lock}{comma} {held} {}, which has ended",
+                    thread_in_words(*one)
+                )
+            }
+            holders => format!("{lock}{comma} {held} {}", threads_in_words(holders)),
+        }
     }
-    sentences.join("; ")
+
+    fn has_ended(&self, thread: u32) -> bool {
+        let mut events = self.recording.events.iter();
+        events.any(|event| {
+            event.operation == Operation::Exit as u16 && u32::from(event.thread) == thread
+        })
+    }
+
+    /// Where which thread waits, of the first few.
+    fn sentences(&self, waits: &[(&RawWait, Located)]) -> String {
+        let shown = match waits.len() {
+            few @ ..=TOLD => few,
+            _ => TOLD - 1,
+        };
+        let mut sentences: Vec<String> = waits[..shown]
+            .iter()
+            .map(|(wait, located)| {
+                let who = thread_in_words(wait.thread);
+                let place = in_words(&located.place(true));
+                format!("{who} waits at {place} for {}", self.awaited(wait, located))
+            })
+            .collect();
+        let others = waits.len() - shown;
+        if others > 0 {
+            sentences.push(format!("{others} other threads wait too"));
+        }
+        sentences.join("; ")
+    }
 }
 
 pub(super) fn capitalised(text: &str) -> String {

@@ -108,8 +108,15 @@ fn name(teller: &Teller<'_>, lock: u64) -> String {
         return "the lock that both take".to_owned();
     };
     // What a field is called says nothing if the lock is all there is.
-    let field = fields::place(trace, &teller.map, &teller.observed.set, instance, place);
-    match field.contains(' ') {
+    let set = &teller.observed.set;
+    let field = match instance {
+        Some(at) => {
+            let offset = place.offset.saturating_sub(at.offset);
+            fields::lock(&teller.map.field_path(set, offset))
+        }
+        None => fields::place(trace, &teller.map, set, instance, place),
+    };
+    match field.is_empty() || field.contains(' ') {
         true => "the lock that both take".to_owned(),
         false => quoted(&field),
     }

@@ -1,5 +1,5 @@
 //! Findings that have one cause: races that one weak store or load lets happen, those of the same two functions
-//! on the same static or variable, or on the heap, and uses of one freed block.
+//! on the same static or variable, or on the heap, and uses of one freed block, be they before or after the free.
 //!
 //! A race is seen as two sites, and a missing lock shows as many of these. What the accesses are about
 //! is known from a recording only, so it is the confirmed finding that is named by its object. That name
@@ -30,7 +30,8 @@ impl Explainer {
         recording: &RawRecording,
     ) -> Option<Vec<String>> {
         if matches!(raw.kind, Kind::UseAfterFree | Kind::DoubleFree) {
-            return self.freed_block(raw, recording);
+            let ends = heap::freed_block(raw, &recording.events)?;
+            return self.freed_block(ends, recording);
         }
         let [later, earlier] = &raw.steps[..] else {
             return None;
@@ -46,6 +47,13 @@ impl Explainer {
             let sites = weak.into_iter().map(&mut name);
             return Some(sites.chain(["too weak".to_owned()]).collect());
         }
+        let free = [later, earlier]
+            .into_iter()
+            .find(|step| step.operation == Operation::Free);
+        if let Some(free) = free {
+            let ends = heap::block_of_free(free, &recording.events)?;
+            return self.freed_block(ends, recording);
+        }
         let object = self.object(later, recording)?;
         let mut parts = vec![object];
         for step in [later, earlier] {
@@ -57,18 +65,14 @@ impl Explainer {
             if function.is_empty() {
                 return None;
             }
-            parts.push(match step.operation {
-                Operation::Free => "free".to_owned(),
-                _ => function,
-            });
+            parts.push(function);
         }
         Some(parts)
     }
 
-    /// A block by the function that freed it, and by those that allocated it: an allocator of the program's own
+    /// A block, of which these events are the free and the allocation, by the function that freed it, and by those that allocated it: an allocator of the program's own
     /// hands out all of its blocks.
-    fn freed_block(&mut self, raw: &RawFinding, recording: &RawRecording) -> Option<Vec<String>> {
-        let ends = heap::freed_block(raw, &recording.events)?;
+    fn freed_block(&mut self, ends: [usize; 2], recording: &RawRecording) -> Option<Vec<String>> {
         let mut parts = Vec::new();
         for ((word, callers), at) in [("freed", 1), ("allocated", ALLOCATING)]
             .into_iter()

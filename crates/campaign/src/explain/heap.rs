@@ -201,6 +201,22 @@ pub(super) fn freed_block(raw: &RawFinding, events: &[RawEvent]) -> Option<[usiz
     Some([life.free?, life.allocation?])
 }
 
+/// The last free at a step of a race, and the allocation of its block.
+pub(super) fn block_of_free(step: &RawStep, events: &[RawEvent]) -> Option<[usize; 2]> {
+    let is = |event: &RawEvent, operation: Operation| event.operation == operation as u16;
+    let free = events.iter().rposition(|event| {
+        let end = event.address.saturating_add(u64::from(event.len.max(1)));
+        is(event, Operation::Free)
+            && event.thread == step.thread
+            && event.site == step.site
+            && (event.address..end).contains(&step.address)
+    })?;
+    let allocation = events[..free]
+        .iter()
+        .rposition(|event| is(event, Operation::Alloc) && event.address == events[free].address)?;
+    Some([free, allocation])
+}
+
 /// Finds the fault at the end of a recording, and what happened to the block before it.
 fn life(raw: &RawFinding, step: &RawStep, events: &[RawEvent]) -> Life {
     let base = raw.detail[0];

@@ -44,7 +44,7 @@ impl Explainer {
 /// the lock has no name.
 fn name(trace: &Trace, lock: Location) -> Option<String> {
     let named = trace.locks.iter().find(|named| named.location == lock);
-    let fields = named.map_or_else(String::new, |named| fields::shown(&named.path));
+    let fields = named.map_or_else(String::new, |named| fields::lock(&named.path));
     let whole = match trace.objects.get(lock.object.0 as usize)? {
         ObjectName::Static { path } => path.clone(),
         ObjectName::Stack { variable, .. } if !variable.is_empty() => variable.clone(),
@@ -62,7 +62,11 @@ fn short_type(name: &str) -> String {
     let counted = COUNTED
         .iter()
         .find_map(|counted| name.strip_prefix(counted)?.strip_suffix('>'));
-    let base = base(counted.unwrap_or(name));
+    let name = counted.unwrap_or(name);
+    if name.starts_with('(') {
+        return "tuple".to_owned();
+    }
+    let base = base(name);
     base.rsplit("::").next().unwrap_or_default().to_owned()
 }
 
@@ -113,5 +117,10 @@ mod tests {
         );
         assert_eq!(named(block(), bank, "data.inner.futex"), None);
         assert_eq!(named(place, "a::Bank", "left"), name("a::BANK.left"));
+        let pair = "alloc::sync::ArcInner<(parking_lot::RwLock<u8>, a::Bank<u8>)>";
+        let path = "data.__0.raw.state.v.value";
+        assert_eq!(named(block(), pair, path), name("tuple.0"));
+        let alone = "alloc::sync::ArcInner<lock_api::rwlock::RwLock<parking_lot::RawRwLock, u8>>";
+        assert_eq!(named(block(), alone, "data.raw.state.v.value"), None);
     }
 }

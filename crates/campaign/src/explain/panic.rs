@@ -312,11 +312,41 @@ pub(super) fn story(locator: &mut Locator, raw: &RawFinding, chosen: Option<Chos
     }
 }
 
+/// A panic that is known from the output only: the standard library is a shared one, without hooks.
+fn only_printed(report: &Report) -> Story {
+    Story {
+        title: format!(
+            "test panics: {}",
+            report.message.lines().next().unwrap_or_default()
+        ),
+        cause: format!(
+            "The test panics at {}:{} in this interleaving; others of it pass. The panic is known from the output \
+             only, because the program uses a shared standard library, which is not instrumented.",
+            report.file, report.line
+        ),
+        message: report.message.clone(),
+        sites: Vec::new(),
+        stacks: Vec::new(),
+        interest: Interest {
+            shared: true,
+            ..Interest::default()
+        },
+    }
+}
+
 /// The test fails, and no panic tells why.
 fn without_panic(locator: &mut Locator, raw: &RawFinding) -> Story {
     let message = output::error(&raw.output);
     if let Some((thread, located)) = exit(locator, raw) {
         return exits(raw, thread, &located);
+    }
+    let is_unseen = raw.steps.is_empty() && message.is_none() && !raw.output.contains(NO_PANIC);
+    if let (true, FAILED_TESTS, [report]) = (
+        is_unseen,
+        raw.detail[0],
+        &output::reports(&raw.output, |_, _| false)[..],
+    ) {
+        return only_printed(report);
     }
     let (title, cause) = match (raw.detail[0], &message) {
         (FAILED_TESTS, Some(message)) => (

@@ -5,6 +5,10 @@
 //! the call itself touches, which is not always the futex: `parking_lot` keeps threads in queues and
 //! lets each wait on a word of its own.
 
+use raddle_abi::record::{RawEvent, wake};
+use raddle_abi::site::Operation;
+use raddle_trace::runner::{RawRecording, RawWait};
+
 use super::locate::Located;
 use super::paths::Owner;
 use super::symbols::Frame;
@@ -77,6 +81,55 @@ static OBJECTS: [Object; 3] = [
         of_tasks: true,
     },
 ];
+
+/// An object of libc, as the runtime records the beginning of a wait on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OfLibc {
+    Condition,
+    Semaphore,
+    Barrier,
+    Once,
+}
+
+impl OfLibc {
+    /// What a thread waits on, if it is an object of libc.
+    pub fn of(recording: &RawRecording, wait: &RawWait) -> Option<Self> {
+        let is_wait = |event: &&RawEvent| {
+            event.thread == wait.thread
+                && event.operation == wait.operation as u16
+                && event.address == wait.object
+        };
+        let event = recording.events.iter().rev().find(is_wait)?;
+        let kinds = [
+            (wake::CONDITION, Self::Condition),
+            (wake::SEMAPHORE, Self::Semaphore),
+            (wake::BARRIER, Self::Barrier),
+            (wake::ONCE, Self::Once),
+        ];
+        let known = matches!(wait.operation, Operation::FutexWait | Operation::LockWant);
+        let kind = kinds.into_iter().find(|(bit, _)| event.len & bit != 0);
+        kind.filter(|_| known).map(|(_, kind)| kind)
+    }
+
+    /// What it is.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Condition => "condition variable",
+            Self::Semaphore => "semaphore",
+            Self::Barrier => "barrier",
+            Self::Once => "initialization",
+        }
+    }
+
+    /// What ends a wait.
+    pub const fn wake_up(self) -> &'static str {
+        match self {
+            Self::Condition => "signal",
+            Self::Semaphore => "post",
+            Self::Barrier | Self::Once => "wake-up",
+        }
+    }
+}
 
 /// Calls in which a thread waits for something that has a better name than a wake-up: paths, how
 /// names of functions begin, what it waits for.
@@ -165,6 +218,12 @@ const BETWEEN: &[&str] = &[
     "core::option::",
     "core::intrinsics::",
 ];
+
+/// Whether a wake-up by this function is kept for the next wait if none waits.
+pub(super) fn keeps_permit(function: &str) -> bool {
+    let keeping = ["Notify::notify_one", "Notify::notify_last"];
+    keeping.iter().any(|name| function.ends_with(name))
+}
 
 /// What a thread waits for, by its stack.
 pub(super) enum Awaited {

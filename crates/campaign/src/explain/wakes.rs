@@ -14,7 +14,7 @@ use raddle_trace::runner::{RawRecording, RawWait};
 use super::deadlock::capitalised;
 use super::lanes::Interest;
 use super::locate::{Located, Locator};
-use super::waiting::{self, Awaited, Object, Role};
+use super::waiting::{self, Awaited, Object, OfLibc, Role};
 use super::{in_words, thread_in_words};
 
 /// Why a thread waits for ever.
@@ -64,8 +64,10 @@ struct WakeUp {
 struct History<'a> {
     locator: &'a mut Locator,
     recording: &'a RawRecording,
-    /// `None` for a bare futex, or an object of pthreads.
+    /// `None` for a bare futex, or an object of libc.
     object: Option<&'static Object>,
+    /// Which object of libc it is.
+    of_libc: Option<OfLibc>,
     /// Address of the object's word.
     address: u64,
     /// First event since the object's memory was allocated.
@@ -89,10 +91,15 @@ pub(super) fn explain(
         Awaited::Unknown => None,
         Awaited::Named(_) => return None,
     };
+    let of_libc = OfLibc::of(recording, wait).filter(|_| object.is_none());
+    if of_libc == Some(OfLibc::Barrier) {
+        return None;
+    }
     let mut history = History {
         locator,
         recording,
         object,
+        of_libc,
         address: wait.object,
         start: 0,
         known: HashMap::new(),
@@ -253,8 +260,7 @@ impl History<'_> {
     fn wake_up_in_words(&self, wake_up: &WakeUp) -> String {
         let name = match (&wake_up.function, self.object) {
             (Some(function), _) => format!("`{function}`"),
-            (None, Some(object)) => object.wake_up.to_owned(),
-            (None, None) => "wake-up".to_owned(),
+            (None, _) => self.wake_up().to_owned(),
         };
         format!(
             "{name} by {} at {}",
@@ -290,6 +296,19 @@ impl History<'_> {
             .filter(|(thread, _, to)| *thread != wait.thread || *to <= began)
             .any(|(_, from, to)| (*from..*to).contains(&last.at));
         let wake_up = self.wake_up_in_words(last);
+        let is_kept = last.function.as_deref().is_some_and(waiting::keeps_permit);
+        if is_kept && !waited && last.count == 0 {
+            return Lost {
+                title: format!("another wait used up its {}", self.noun()),
+                cause: format!(
+                    "The {wake_up} came when no {} waited, so it left a permit; several leave only one. Another \
+                     wait used it up before {who} waited, and no other follows.",
+                    self.waiter()
+                ),
+                steps: vec![(last.at, None)],
+                is_shown: true,
+            };
+        }
         if waited || last.count > 0 {
             let what = match &last.woken[..] {
                 [one] if last.count == 1 && *one == wait.thread => {
@@ -313,18 +332,40 @@ impl History<'_> {
         Lost {
             title: format!("its {} came too early", self.noun()),
             cause: format!(
-                "The {wake_up} came when no thread waited, so it was lost; {who} began to wait after it, \
-                 and no other follows."
+                "The {wake_up} came when no {waiter} waited, so it was lost; {who} began to wait after it, \
+                 and no other follows.",
+                waiter = self.waiter()
             ),
-            steps: vec![(last.at, Some("notifies while no thread waits".to_owned()))],
+            steps: vec![(
+                last.at,
+                Some(format!("notifies while no {} waits", self.waiter())),
+            )],
             is_shown: true,
         }
     }
 
+    /// What ends a wait.
+    fn wake_up(&self) -> &'static str {
+        match (self.object, self.of_libc) {
+            (Some(object), _) => object.wake_up,
+            (None, Some(of_libc)) => of_libc.wake_up(),
+            (None, None) => "wake-up",
+        }
+    }
+
+    /// The same, as a word of its own.
     fn noun(&self) -> &'static str {
+        match self.wake_up() {
+            "`unpark`" => "wake-up",
+            word => word,
+        }
+    }
+
+    /// Who waits on the object.
+    fn waiter(&self) -> &'static str {
         match self.object {
-            Some(object) if object.wake_up == "notification" => "notification",
-            _ => "wake-up",
+            Some(object) if object.of_tasks => "task",
+            _ => "thread",
         }
     }
 
@@ -334,7 +375,15 @@ impl History<'_> {
             Some(object) if object.keeps => format!("No thread unparks {who} in this execution."),
             Some(object) if object.of_tasks => String::new(),
             Some(object) => format!("No thread notifies this {} in this execution.", object.noun),
-            None => format!("No wake-up of {who} comes in this execution."),
+            None => match self.of_libc {
+                Some(OfLibc::Condition) => {
+                    "No thread signals this condition variable in this execution.".to_owned()
+                }
+                Some(OfLibc::Semaphore) => {
+                    "No thread posts this semaphore in this execution.".to_owned()
+                }
+                _ => format!("No thread wakes {who} in this execution."),
+            },
         };
         Lost {
             title: String::new(),
@@ -372,29 +421,34 @@ impl History<'_> {
             in_words(&own)
         );
         let mut steps = vec![(missed.at, Some(format!("wakes {other}, not {who}")))];
-        let mut title = format!("a {} woke {other} instead", self.noun());
+        let title = format!("a {} woke {other} instead", self.noun());
         match self.waits_again(woken, missed.at, wake_ups) {
             Some(at) => {
                 let place = self.place(at);
                 cause.push_str(&format!(
                     "; {other} did not find what it waits for, and waited again at {} without \
-                     notifying.",
-                    in_words(&place)
+                     {}.",
+                    in_words(&place),
+                    match self.wake_up() {
+                        "signal" => "signaling",
+                        _ => "notifying",
+                    }
                 ));
+                let noun = match self.object {
+                    Some(object) => Some(object.noun),
+                    None => self.of_libc.map(OfLibc::noun),
+                };
                 if (&place.file, place.line) != (&own.file, own.line)
-                    && let Some(object) = self.object
+                    && let Some(noun) = noun
                 {
                     cause.push_str(&format!(
-                        " One {} serves both waits, so a {} for one may reach the other.",
-                        object.noun, object.wake_up
+                        " One {noun} serves both waits, so a {} for one may reach the other.",
+                        self.wake_up()
                     ));
                 }
                 steps.push((at, Some("waits again".to_owned())));
             }
             None => cause.push_str(", and no other follows."),
-        }
-        if self.object.is_none() {
-            title = format!("a wake-up woke {other} instead");
         }
         Lost {
             title,

@@ -12,6 +12,7 @@ use crate::scheduler;
 use crate::thread::Wait;
 use crate::world::world;
 use core::sync::atomic::Ordering;
+use raddle_abi::record::wake;
 use raddle_abi::site::{Operation, SiteId};
 
 /// Offsets in libc's `pthread_barrier_t`.
@@ -75,6 +76,7 @@ fn wait_for(barrier: usize, ticket: u32, site: SiteId) {
             object: barrier + THROUGH,
             site,
             expects: Some(through),
+            kind: wake::BARRIER,
             ..Wait::NONE
         });
         if world().execution.threads[current].woken_by == barrier {

@@ -13,6 +13,7 @@ use crate::thread::Wait;
 use crate::world::{is_controlled, live, world};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use raddle_abi::record::wake;
 use raddle_abi::site::Operation;
 
 const CONDITION_WORDS: usize = 12;
@@ -82,6 +83,7 @@ pub fn wait(condition: usize, mutex: usize, deadline: Deadline) -> i32 {
             deadline: time,
             site,
             then_takes: mutex,
+            kind: wake::CONDITION,
             ..Wait::NONE
         });
     }
@@ -103,7 +105,7 @@ pub fn signal(condition: usize, count: u32) -> i32 {
     let site = object::begin(Operation::FutexWake, condition);
     object::touch(condition, site);
     object::release_too(condition);
-    object::notify(condition, count, !0, site);
+    object::notify(condition, count, !0, wake::CONDITION, site);
     if native::seen() {
         // Native threads wait by libc's own functions.
         signal_really(condition, count > 1);
@@ -127,7 +129,7 @@ fn signal_really(condition: usize, broadcast: bool) -> i32 {
     }
 }
 
-fn wake(condition: usize, broadcast: bool) -> i32 {
+fn notify(condition: usize, broadcast: bool) -> i32 {
     if is_controlled() {
         return signal(condition, if broadcast { u32::MAX } else { 1 });
     }
@@ -140,13 +142,13 @@ fn wake(condition: usize, broadcast: bool) -> i32 {
 /// libc's `pthread_cond_signal`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_cond_signal(condition: usize) -> i32 {
-    wake(condition, false)
+    notify(condition, false)
 }
 
 /// libc's `pthread_cond_broadcast`.
 #[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_cond_broadcast(condition: usize) -> i32 {
-    wake(condition, true)
+    notify(condition, true)
 }
 
 interpose! {

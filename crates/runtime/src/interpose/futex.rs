@@ -159,7 +159,7 @@ fn wait(address: usize, expected: u32, deadline: u64, bits: u32, site: SiteId) -
 }
 
 fn wake(address: usize, count: u32, bits: u32, site: SiteId) -> isize {
-    let woken = notify(address, count, bits, site);
+    let woken = notify(address, count, bits, 0, site);
     let execution = &mut world().execution;
     let point = execution.point;
     let last = core::mem::replace(&mut execution.running().idle_wake, point);
@@ -172,7 +172,7 @@ fn wake(address: usize, count: u32, bits: u32, site: SiteId) -> isize {
 }
 
 fn requeue(from: usize, wakes: u32, to: usize, moves: u32, site: SiteId) -> isize {
-    let woken = notify(from, wakes, !0, site);
+    let woken = notify(from, wakes, !0, 0, site);
     let execution = &mut world().execution;
     let moved: Vec<usize> = execution.queue(from).take(moves as usize).collect();
     for number in &moved {
@@ -213,9 +213,9 @@ fn wake_op(arguments: [usize; 6], site: SiteId) -> isize {
         _ => return error(ENOSYS),
     };
     *word(second, 0) = new as u32;
-    let mut woken = notify(first, count as u32, !0, site);
+    let mut woken = notify(first, count as u32, !0, 0, site);
     if holds {
-        woken += notify(second, second_count as u32, !0, site);
+        woken += notify(second, second_count as u32, !0, 0, site);
     }
     scheduler::point_behind(Operation::FutexWake, first, site);
     woken as isize

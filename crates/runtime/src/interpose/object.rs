@@ -135,11 +135,11 @@ pub fn wake_all(operation: Operation, object: usize) -> Woken {
     woken
 }
 
-/// Wakes up to `count` of those who wait for an event.
-pub fn notify(object: usize, count: u32, bits: u32, site: SiteId) -> u32 {
+/// Wakes up to `count` of those who wait for an event, at an object of this kind.
+pub fn notify(object: usize, count: u32, bits: u32, kind: u32, site: SiteId) -> u32 {
     let woken = scheduler::wake_waiters(Operation::FutexWait, object, count, bits);
     native::wake_strangers(object);
-    record_wake(object, woken, 0, site);
+    record_wake(object, woken, kind, site);
     woken.count
 }
 

@@ -5,6 +5,7 @@ use crate::locks::{self, Mode};
 use crate::thread::Wait;
 use crate::unwind;
 use crate::world::world;
+use raddle_abi::record::wake;
 use raddle_abi::site::Operation;
 
 /// Bits of libc's `pthread_once_t`.
@@ -29,6 +30,7 @@ pub fn once(control: usize, routine: usize) -> i32 {
             operation: Operation::LockWant,
             object: control,
             site,
+            kind: wake::ONCE,
             ..Wait::NONE
         });
     }

@@ -55,6 +55,7 @@ fn wait(semaphore: usize, deadline: Deadline) -> i32 {
             deadline: time,
             site,
             expects: Some(0),
+            kind: wake::SEMAPHORE,
             ..Wait::NONE
         });
         match woken {
@@ -88,7 +89,7 @@ fn post(semaphore: usize) -> i32 {
         io::did_something();
     }
     let woken = object::wake_all(Operation::FutexWait, semaphore);
-    object::record_wake(semaphore, woken, wake::KEPT, site);
+    object::record_wake(semaphore, woken, wake::KEPT | wake::SEMAPHORE, site);
     0
 }
 
