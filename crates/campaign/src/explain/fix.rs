@@ -116,7 +116,8 @@ fn name(teller: &Teller<'_>, lock: u64) -> String {
         }
         None => fields::place(trace, &teller.map, set, instance, place),
     };
-    match field.is_empty() || field.contains(' ') {
+    let is_number = field.parse::<u32>().is_ok();
+    match field.is_empty() || is_number || field.contains(' ') {
         true => "the lock that both take".to_owned(),
         false => quoted(&field),
     }
