@@ -288,6 +288,8 @@ pub mod conditions {
     pub const SIGNAL: u32 = 1 << 16;
     /// Something waited for a time.
     pub const DEADLINE: u32 = 1 << 17;
+    /// The search left out rounds of a loop that gives up waiting after many of them.
+    pub const LOOP_CUT_SHORT: u32 = 1 << 18;
 }
 
 /// Why a plan ended.

@@ -7,14 +7,14 @@
 
 use raddle_abi::control::conditions;
 use raddle_abi::plan::{Granularity, Memory, Reexecution, Time};
-use raddle_schedule::exhaustive::UNROLLED;
+use raddle_schedule::waiting::UNROLLED;
 use raddle_trace::runner::Searched;
 
 use crate::course::Course;
 use crate::{Options, Target};
 
 /// What the runtime saw that it could not control or search.
-const OBSTACLES: [(u32, &str); 11] = [
+const OBSTACLES: [(u32, &str); 12] = [
     (conditions::FORKED, "the program forked"),
     (
         conditions::ASM,
@@ -47,6 +47,10 @@ const OBSTACLES: [(u32, &str); 11] = [
         "signals were handled, which are not delayed",
     ),
     (conditions::NO_DISPATCH, "system calls were not controlled"),
+    (
+        conditions::LOOP_CUT_SHORT,
+        "a loop gives up waiting only after many rounds, of which few were run",
+    ),
 ];
 
 /// What keeps the search of a test from being exhaustive.

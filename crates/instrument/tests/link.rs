@@ -154,8 +154,9 @@ fn a_program_with_threads_runs_with_hooks_off_and_on() {
     }
     assert_eq!(count("panic"), 1);
     assert!(count("lock") >= 10, "{stderr}");
-    // main, and two per thread; each begins and ends; and each thread starts.
-    assert_eq!(count("phase"), 2 + 4 * (2 * 2 + 1), "{stderr}");
+    // main, and two per thread; each begins and ends; each thread starts; and the thread-locals of all
+    // five are dropped, which begins and ends.
+    assert_eq!(count("phase"), 2 + 4 * (2 * 2 + 1) + 5 * 2, "{stderr}");
 
     let map = std::fs::File::open(bench.path("program.raddle-map")).expect("a program map");
     let map = raddle_trace::program_map::ProgramMap::read(std::io::BufReader::new(map));

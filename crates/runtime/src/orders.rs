@@ -320,6 +320,9 @@ pub fn learn() -> bool {
     let control = shared().control();
     let searched = Search::word(strategy.searched());
     control.searched.store(searched, Ordering::Relaxed);
+    if strategy.cuts_loops_short() {
+        shared().note_condition(conditions::LOOP_CUT_SHORT);
+    }
     let is_finished = strategy.is_finished();
     if is_finished || orders.course.seed.is_multiple_of(PROGRESS) {
         let progress = strategy.progress().map_or(0, |done| done + 1);

@@ -241,6 +241,7 @@ fn view(execution: &Execution, yielded: bool, expiry: Option<Expiry>) -> View<'_
         pending: &execution.pending,
         steps: &execution.steps,
         point: execution.point.saturating_sub(1),
+        last_change: execution.progress,
         yielded,
         expiry,
     }

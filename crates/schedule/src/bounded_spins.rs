@@ -97,6 +97,7 @@ mod tests {
             pending: &[],
             steps: &[],
             point: 0,
+            last_change: 0,
             yielded: true,
             expiry: None,
         };

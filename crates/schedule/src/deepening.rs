@@ -89,6 +89,10 @@ impl Strategy for Deepening {
         self.searched
     }
 
+    fn cuts_loops_short(&self) -> bool {
+        self.search.cuts_loops_short()
+    }
+
     fn is_finished(&self) -> bool {
         self.is_finished
     }

@@ -307,6 +307,7 @@ fn a_held_thread_wakes_others_up_before_it_waits() {
                 pending: &pending,
                 steps: &[0, 0],
                 point: 0,
+                last_change: 0,
                 yielded: false,
                 expiry: None,
             })

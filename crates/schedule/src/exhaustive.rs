@@ -11,10 +11,10 @@
 //! counts as known only if it was reached with as many preemptions to spare.
 //!
 //! Limits:
-//! 1. A thread that yields a third time without anything being written waits until something is,
-//!    or nobody else can run: loops that wait are unrolled so far and no further. Where all threads
-//!    that can run wait like that and a deadline could pass, it passes before their next turn or after
-//!    the loops have ended: `IDLE_TURNS` turns later, they are taken for endless.
+//! 1. A thread in a loop that only waits does so until something is written or no other thread can
+//!    run (see [`crate::waiting`]). Where all threads that can run wait like that and a deadline could
+//!    pass, it passes before their next turn or after the loops have ended: `IDLE_TURNS` turns later,
+//!    they are taken for endless.
 //! 2. Operations conflict if they touch the same 16 bytes and one of them writes. A longer
 //!    access counts with its first byte. What cannot be seen by address (sleeping, input and
 //!    output, starting threads) conflicts with everything of its kind.
@@ -32,6 +32,7 @@ use crate::log::Log;
 use crate::partial_order::PartialOrder;
 use crate::rng::mix;
 use crate::strategy::{Expiry, Load, NOBODY, Search, Strategy, TIME, View, default_pick};
+use crate::waiting::{Loops, Tried, Waiting};
 use alloc::vec::Vec;
 
 /// Largest bound that makes sense: a state is stored with the preemptions to spare.
@@ -53,6 +54,12 @@ pub struct Exhaustive {
     is_partial: bool,
     /// The bound kept something from being searched.
     is_bounded: bool,
+    /// The loops in which threads wait.
+    loops: Loops,
+    /// More rounds of them have to be run than were: the search begins again.
+    is_outdated: bool,
+    /// The path ends with a trial of a loop: what follows is not searched.
+    ends_with_trial: bool,
     /// How many choices there were at each pick of the path.
     widths: Vec<u16>,
     /// Room for the choices at a pick.
@@ -72,48 +79,23 @@ struct Course {
     is_known: bool,
     /// Because all that follows was searched before, or will be.
     is_searched: bool,
-    /// How often each thread has yielded since something was written.
-    yields: Vec<u8>,
+    /// Who waits for something to be written.
+    waiting: Waiting,
+    /// The point of an attempt to change something (see [`PartialOrder::is_attempt`]), of which it is not
+    /// known whether it did.
+    attempt: Option<u64>,
     /// Turns of loops since all threads wait for a change.
     idle_turns: u32,
 }
 
 impl Course {
-    /// Something has changed: whoever waits for that may look again.
+    /// Something has changed.
     fn changed(&mut self) {
-        self.yields.clear();
+        self.waiting.changed();
         self.idle_turns = 0;
-    }
-
-    /// Whether a thread has looked for a change often enough, and waits for one.
-    fn is_idle(&self, thread: usize) -> bool {
-        self.yields
-            .get(thread)
-            .is_some_and(|yields| *yields > UNROLLED)
-    }
-
-    fn count_yield(&mut self, thread: usize) {
-        if self.yields.len() <= thread {
-            self.yields.resize(thread + 1, 0);
-        }
-        let yields = &mut self.yields[thread];
-        *yields = yields.saturating_add(1).min(UNROLLED + 1);
-    }
-
-    /// Tells states apart that differ in who waits for a change, which depends on more than the order of
-    /// conflicts.
-    fn waits(&self) -> u64 {
-        let yields = self.yields.iter().enumerate();
-        let yields = yields.filter(|(_, yields)| **yields > 0);
-        yields.fold(0, |hash, (thread, yields)| {
-            mix(hash ^ (thread as u64) << 8 ^ u64::from(*yields))
-        })
     }
 }
 
-/// How often a thread may yield without anything being written, and go on. Loops that count so many
-/// rounds are run to their end.
-pub const UNROLLED: u8 = 2;
 /// Turns of loops, of all threads together, after which these only wait for time to pass. Locks spin
 /// about a hundred times before they block. Less than what lets the runtime pass time by itself.
 const IDLE_TURNS: u32 = 512;
@@ -126,7 +108,7 @@ mod word {
     pub const OPEN: u64 = 1;
     /// Something was not searched, for the reason that follows.
     pub const PARTIAL: u64 = 2;
-    /// A state is known from now on: the next word is its entry.
+    /// Something is known from now on: a state, whose entry is the next word, or a loop, whose key is.
     pub const KNOWN: u64 = 3;
 }
 const TAG_BITS: u32 = 2;
@@ -137,6 +119,8 @@ mod reason {
     /// It takes more preemptions.
     pub const BOUND: u64 = 1;
 }
+/// What stands behind [`word::KNOWN`] for a state; for a loop, the number of its rounds does.
+const STATE: u64 = 0;
 /// Where there is no choice, only every so many picks it is looked up whether the state is known:
 /// that takes longer than the step. Beginnings that lead to the same state are of the same length.
 const LOOKS: usize = 4;
@@ -174,6 +158,9 @@ impl Exhaustive {
             is_finished: false,
             is_partial: false,
             is_bounded: false,
+            loops: Loops::default(),
+            is_outdated: false,
+            ends_with_trial: false,
             widths: Vec::new(),
             options: Vec::new(),
             course: Course::default(),
@@ -186,6 +173,7 @@ impl Exhaustive {
         log.clear();
         *self = Self {
             log,
+            loops: core::mem::take(&mut self.loops),
             ..Self::new(bound)
         };
     }
@@ -204,17 +192,17 @@ impl Exhaustive {
 
     /// Whether the current thread could simply go on, so that any other one preempts it.
     fn goes_on(&self, view: &View<'_>) -> bool {
-        view.current_enabled && !view.yielded && !self.course.is_idle(view.current)
+        view.current_enabled && !view.yielded && !self.course.waiting.is_idle(view.current)
     }
 
     /// The thread that has to run where all have yielded and nobody has written: whoever waits
     /// for a change has looked, and now time may pass.
     fn forced(&self, view: &View<'_>) -> Option<usize> {
-        let course = &self.course;
+        let waiting = &self.course.waiting;
         let mut enabled = view.enabled.iter();
-        // Most of the time nobody has yielded.
+        // Most of the time, no thread has yielded.
         let all_idle =
-            !course.yields.is_empty() && enabled.all(|&thread| course.is_idle(usize::from(thread)));
+            !waiting.is_empty() && enabled.all(|&thread| waiting.is_idle(usize::from(thread)));
         all_idle.then(|| view.enabled_after(view.current))
     }
 
@@ -224,30 +212,39 @@ impl Exhaustive {
         if let Some(forced) = self.forced(view) {
             return forced;
         }
-        if !self.course.is_idle(default) {
+        if !self.course.waiting.is_idle(default) {
             return default;
         }
         let mut enabled = view.enabled.iter().map(|&thread| usize::from(thread));
-        let first = enabled.find(|&thread| !self.course.is_idle(thread));
+        let first = enabled.find(|&thread| !self.course.waiting.is_idle(thread));
         first.unwrap_or(default)
     }
 
     /// Beyond the path: picks an option that leads to an unknown state, and leaves the other
     /// such options open.
     fn explore(&mut self, view: &View<'_>) -> usize {
+        if self.course.waiting.has_trial() {
+            return self.continue_trial(view);
+        }
+        let is_forced = self.forced(view).is_some();
+        if !is_forced && view.current_enabled && self.course.waiting.repeats_hint(view) {
+            self.note(word::CHOSEN, view.current as u64);
+            return view.current;
+        }
         let first = self.first(view);
         let goes_on = self.goes_on(view);
-        let is_forced = self.forced(view).is_some();
         // One more turn changes nothing, so that time may as well pass before the first.
         let is_idle_turn = is_forced && view.yielded && self.course.idle_turns > 1;
         let expiry = view.expiry.filter(|_| !is_idle_turn);
         if is_idle_turn && self.course.idle_turns > IDLE_TURNS {
             return self.end_as_searched();
         }
+        let needs_trial = self.course.waiting.needs_trial(view, &self.loops);
         let is_single = is_forced
             || view.enabled.len() == 1
             || goes_on && self.course.preemptions == self.bound && first == view.current;
-        if is_single && expiry.is_none() && !self.course.pick.is_multiple_of(LOOKS) {
+        if is_single && !needs_trial && expiry.is_none() && !self.course.pick.is_multiple_of(LOOKS)
+        {
             if !is_forced && view.enabled.len() > 1 {
                 self.keep_within_bound();
             }
@@ -262,7 +259,7 @@ impl Exhaustive {
         let enabled = view.enabled.iter().map(|&thread| usize::from(thread));
         let others = enabled.filter(|&thread| thread != first);
         for thread in others.chain(core::iter::once(first)) {
-            if thread != first && (is_forced || self.course.is_idle(thread)) {
+            if thread != first && (is_forced || self.course.waiting.is_idle(thread)) {
                 continue;
             }
             let preempts = goes_on && thread != view.current;
@@ -293,6 +290,11 @@ impl Exhaustive {
                 options.push(TIME_CHOICE);
             }
         }
+        if needs_trial {
+            // Of this execution, what follows only shows whether the loop gives up.
+            options.insert(0, view.current as u16);
+            self.course.waiting.begin_trial(view);
+        }
         let chosen = options.first().map(|&choice| of_choice(choice));
         for &thread in options.iter().skip(1) {
             self.note(word::OPEN, u64::from(thread));
@@ -308,6 +310,22 @@ impl Exhaustive {
         chosen
     }
 
+    /// The thread that runs alone goes on, until that has shown what its loop does.
+    fn continue_trial(&mut self, view: &View<'_>) -> usize {
+        match self.course.waiting.continue_trial(view) {
+            Ok(thread) => {
+                self.note(word::CHOSEN, thread as u64);
+                thread
+            }
+            Err(Tried { key, rounds }) => {
+                self.note(word::KNOWN, rounds);
+                self.write(key);
+                self.course.is_known = true;
+                self.first(view)
+            }
+        }
+    }
+
     /// All that follows was searched before, or will be.
     fn end_as_searched(&mut self) -> usize {
         (self.course.is_known, self.course.is_searched) = (true, true);
@@ -318,9 +336,11 @@ impl Exhaustive {
     fn behind(&self, view: &View<'_>, thread: usize) -> u64 {
         let pending = &view.pending[thread];
         let state = self.course.order.after(thread, pending);
-        let state = match self.course.yields.is_empty() || PartialOrder::is_write(pending) {
+        let waiting = &self.course.waiting;
+        let changes = PartialOrder::is_write(pending) && !PartialOrder::is_attempt(pending);
+        let state = match waiting.is_empty() || changes {
             true => state,
-            false => state ^ self.course.waits(),
+            false => state ^ waiting.hash(),
         };
         with_times(state, view.expiry.as_ref())
     }
@@ -349,11 +369,11 @@ impl Exhaustive {
         let entry = Known::entry(state, thread, spare);
         let is_new = self.known.insert(entry);
         if is_new {
-            self.note(word::KNOWN, 0);
+            self.note(word::KNOWN, STATE);
             self.write(entry);
             let entry = Known::entry(state, ANYBODY, spare);
             if self.known.insert(entry) {
-                self.note(word::KNOWN, 0);
+                self.note(word::KNOWN, STATE);
                 self.write(entry);
             }
         }
@@ -362,6 +382,13 @@ impl Exhaustive {
 
     fn repeat(&mut self, view: &View<'_>) -> usize {
         let choice = of_choice(self.path[self.course.pick]);
+        let waiting = &mut self.course.waiting;
+        if choice == view.current && waiting.may_need_trial(view) && !waiting.has_trial() {
+            waiting.begin_trial(view);
+        } else if waiting.has_trial() {
+            // The path says how it goes on.
+            _ = waiting.continue_trial(view);
+        }
         if view.is_enabled(choice) || choice == TIME && view.expiry.is_some() {
             return choice;
         }
@@ -388,10 +415,13 @@ impl Exhaustive {
                     *self.width(self.path.len()) += 1;
                 }
                 word::KNOWN => {
-                    if let Some(entry) = self.log.get(index)
-                        && index >= self.written
-                    {
-                        self.known.insert(entry);
+                    match self.log.get(index) {
+                        Some(key) if value != STATE => {
+                            self.is_outdated |= self.loops.add(Tried { key, rounds: value });
+                            self.ends_with_trial = true;
+                        }
+                        Some(entry) if index >= self.written => _ = self.known.insert(entry),
+                        _ => {}
                     }
                     index += 1;
                 }
@@ -447,7 +477,10 @@ impl Exhaustive {
         if course.pick > course.order.len() && !course.is_known {
             course.order.step(thread, pending);
         }
-        if PartialOrder::is_write(pending) {
+        course.waiting.step(thread, pending);
+        if PartialOrder::is_attempt(pending) {
+            course.attempt = Some(view.point);
+        } else if PartialOrder::is_write(pending) {
             course.changed();
         }
     }
@@ -458,7 +491,8 @@ impl Strategy for Exhaustive {
         // What an execution wrote that was broken off, to be run again, is what to repeat.
         self.absorb();
         self.course.order.back_to(self.path.len());
-        self.course.changed();
+        self.course.waiting.clear();
+        (self.course.idle_turns, self.course.attempt) = (0, None);
         (self.course.pick, self.course.preemptions) = (0, 0);
         (self.course.is_known, self.course.is_searched) = (self.is_finished, false);
     }
@@ -466,8 +500,13 @@ impl Strategy for Exhaustive {
     fn thread_started(&mut self, _thread: usize, _parent: usize, _site_key: u64) {}
 
     fn pick(&mut self, view: &View<'_>) -> usize {
+        if let Some(point) = self.course.attempt.take()
+            && view.last_change > point
+        {
+            self.course.changed();
+        }
         if view.yielded {
-            self.course.count_yield(view.current);
+            self.course.waiting.count_yield(view, &self.loops);
             let is_idle_turn = view.expiry.is_some() && self.forced(view).is_some();
             self.course.idle_turns += u32::from(is_idle_turn);
         }
@@ -477,6 +516,9 @@ impl Strategy for Exhaustive {
             self.first(view)
         } else if self.course.pick < self.path.len() {
             self.repeat(view)
+        } else if self.ends_with_trial {
+            self.course.is_known = true;
+            self.first(view)
         } else {
             self.explore(view)
         };
@@ -509,6 +551,10 @@ impl Strategy for Exhaustive {
 
     fn learn(&mut self) {
         self.absorb();
+        if self.is_outdated {
+            return self.search_up_to(self.bound);
+        }
+        self.ends_with_trial = false;
         match self.open.pop() {
             Some((pick, thread)) => {
                 self.path.truncate(pick as usize);
@@ -535,6 +581,10 @@ impl Strategy for Exhaustive {
             },
         };
         self.is_finished.then_some(search)
+    }
+
+    fn cuts_loops_short(&self) -> bool {
+        self.loops.is_cut_short()
     }
 
     fn is_finished(&self) -> bool {
@@ -575,6 +625,9 @@ impl Strategy for Exhaustive {
         self.is_finished.pass(experience);
         self.is_partial.pass(experience);
         self.is_bounded.pass(experience);
+        self.loops.pass(experience);
+        self.is_outdated.pass(experience);
+        self.ends_with_trial.pass(experience);
         self.widths.pass(experience);
     }
 

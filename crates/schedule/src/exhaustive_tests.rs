@@ -213,6 +213,90 @@ fn spin_loops_end_and_are_searched() {
     assert!(executions < 2000, "{executions}");
 }
 
+/// Up to this many rounds of a loop that gives up.
+const ROUNDS: u64 = 4;
+
+#[test]
+fn loops_that_give_up_are_run_to_their_end() {
+    let mut rng = Rng::new(17);
+    let mut interesting = 0;
+    for _ in 0..30 {
+        let mut threads = [vec![Op::Spawn(1)], Vec::new()];
+        for (number, thread) in threads.iter_mut().enumerate() {
+            for _ in 0..1 + rng.below(2) {
+                thread.push(match rng.below(3) {
+                    0 => Op::Load(0),
+                    1 => Op::Store(0),
+                    _ => Op::Step,
+                });
+            }
+            if number == 0 || rng.below(2) == 0 {
+                thread.push(Op::SpinFor(1 - number, 1 + rng.below(ROUNDS)));
+            }
+            thread.extend([Op::Store(0), Op::Set(number), Op::Load(0)]);
+        }
+        let (expected, _) = brute_force(&threads, MAX_PREEMPTIONS);
+        let (states, _) = search(&threads, MAX_PREEMPTIONS);
+        assert_eq!(states, expected, "{threads:?}");
+        interesting += u32::from(expected.len() > 4);
+    }
+    assert!(interesting > 10, "{interesting}");
+}
+
+#[test]
+fn a_loop_that_gives_up_late_is_no_obstacle_to_an_end_but_to_the_claim() {
+    for (rounds, is_cut) in [(16, false), (40, true)] {
+        let program = [
+            vec![Op::Spawn(1), Op::SpinFor(0, rounds), Op::Store(0)],
+            vec![Op::Load(0), Op::Set(0)],
+        ];
+        let mut strategy = Exhaustive::new(4);
+        for _ in 0..10_000 {
+            run(&program, &mut strategy, 0, 0);
+            strategy.learn();
+        }
+        assert!(strategy.is_finished());
+        assert_eq!(strategy.cuts_loops_short(), is_cut, "{rounds} rounds");
+    }
+}
+
+#[test]
+fn threads_that_swap_until_they_succeed_wait() {
+    let program = [
+        vec![Op::Spawn(1), Op::SpinTake(0), Op::SpinTake(1), Op::Store(0)],
+        vec![Op::SpinTake(1), Op::SpinTake(0), Op::Load(0)],
+    ];
+    let (states, executions) = search(&program, MAX_PREEMPTIONS);
+    // No lock is given back: one of the threads has both, or each has one.
+    assert!(states.iter().all(|state| state.0), "{states:?}");
+    assert_eq!(states.len(), 2, "{states:?}");
+    assert!(executions < 100, "{executions}");
+}
+
+#[test]
+fn a_loop_that_only_waits_is_tried_once() {
+    let program = [
+        vec![Op::Spawn(1), Op::Spawn(2), Op::SpinUntil(0)],
+        vec![
+            Op::Step,
+            Op::Load(0),
+            Op::Store(0),
+            Op::SpinUntil(1),
+            Op::Set(0),
+        ],
+        vec![Op::Load(0), Op::Store(0), Op::Set(1)],
+    ];
+    let mut strategy = Exhaustive::new(MAX_PREEMPTIONS);
+    let mut long = 0;
+    while !strategy.is_finished() {
+        let run = run(&program, &mut strategy, 0, 0);
+        long += u32::from(run.passed.len() > 50);
+        strategy.learn();
+    }
+    assert_eq!(long, 2, "one trial of each loop");
+    assert!(matches!(strategy.searched(), Some(Search::All { .. })));
+}
+
 #[test]
 fn what_an_execution_in_another_process_adds_is_in_the_log() {
     let program = [

@@ -49,6 +49,7 @@ mod surw;
 mod thread_names;
 mod turns;
 mod unit_order;
+pub mod waiting;
 #[cfg(feature = "std")]
 mod words;
 

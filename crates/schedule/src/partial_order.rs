@@ -147,6 +147,13 @@ impl PartialOrder {
         }
     }
 
+    /// Whether an operation may turn out to change nothing: to exchange a value for itself, or to find a
+    /// lock taken.
+    pub fn is_attempt(pending: &Pending) -> bool {
+        use Operation::{AtomicCas, AtomicRmw, LockWant};
+        matches!(pending.operation, AtomicCas | AtomicRmw | LockWant)
+    }
+
     /// The object that an operation is about; none for what concerns its thread alone.
     fn object(pending: &Pending) -> Option<usize> {
         use Operation::{Fence, Spawn, Start, Unknown, Yield};

@@ -258,6 +258,7 @@ mod tests {
                 pending: &[Pending::UNKNOWN; 4],
                 steps: &[0; 4],
                 point: 0,
+                last_change: 0,
                 yielded: false,
                 expiry: None,
             };
@@ -307,6 +308,7 @@ mod tests {
                     pending: &[],
                     steps: &[],
                     point,
+                    last_change: 0,
                     yielded: current_enabled && rng.below(9) == 0,
                     expiry: None,
                 };

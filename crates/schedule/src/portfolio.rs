@@ -251,9 +251,15 @@ impl Strategy for Portfolio {
         searched.filter(|search| *search != Search::Partial)
     }
 
+    fn cuts_loops_short(&self) -> bool {
+        let mut members = self.members.iter();
+        members.any(|member| member.strategy.cuts_loops_short())
+    }
+
     fn is_finished(&self) -> bool {
         self.executions >= LEAST
             && !self.values_may_be_old
+            && !self.cuts_loops_short()
             && matches!(self.searched(), Some(Search::All { .. }))
     }
 

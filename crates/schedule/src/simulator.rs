@@ -25,6 +25,11 @@ pub enum Op {
     Set(usize),
     /// Spins, yielding, until a flag is set.
     SpinUntil(usize),
+    /// Spins, yielding, until a flag is set or so many rounds are over; counts the rounds in the thread's
+    /// register.
+    SpinFor(usize, u64),
+    /// Swaps a flag, yielding, until it was not set.
+    SpinTake(usize),
     /// Loads a variable into the thread's register.
     Load(usize),
     /// Stores the register, plus one, into a variable: two threads that load and store count.
@@ -84,6 +89,10 @@ struct Machine<'a> {
     flags: [bool; 8],
     memory: [u64; 8],
     registers: Vec<u64>,
+    /// Of the loop in which each thread is.
+    rounds: Vec<u64>,
+    /// When a flag was last changed.
+    last_change: u64,
     now: u64,
     /// Until when each thread sleeps, if it does.
     deadlines: Vec<Option<u64>>,
@@ -132,13 +141,17 @@ impl Machine<'_> {
         let site_key = key(&self.program[thread], self.next[thread]);
         let next = self.program[thread].get(self.next[thread]);
         let address = match next {
-            Some(Op::Set(flag) | Op::SpinUntil(flag)) => (flag + 1) << 8,
+            Some(
+                Op::Set(flag) | Op::SpinUntil(flag) | Op::SpinFor(flag, _) | Op::SpinTake(flag),
+            ) => (flag + 1) << 8,
             Some(Op::Lock(lock) | Op::Unlock(lock)) => (lock + 0x100) << 8,
             Some(Op::Load(place) | Op::Store(place) | Op::Expect(place, _)) => (place + 0x200) << 8,
             _ => 0,
         };
         let operation = match next {
-            Some(Op::Load(_) | Op::Expect(..) | Op::SpinUntil(_)) => Operation::AtomicLoad,
+            Some(Op::Load(_) | Op::Expect(..) | Op::SpinUntil(_) | Op::SpinFor(..)) => {
+                Operation::AtomicLoad
+            }
             Some(Op::Spawn(_)) => Operation::Spawn,
             Some(Op::Step | Op::Added) => Operation::Fence,
             Some(Op::Sleep(_)) => Operation::Sleep,
@@ -165,6 +178,8 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
         flags: [false; 8],
         memory: [0; 8],
         registers: vec![0; count],
+        rounds: vec![0; count],
+        last_change: 0,
         now: 0,
         deadlines: vec![None; count],
     };
@@ -197,6 +212,7 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
             pending: &pending,
             steps: &steps,
             point,
+            last_change: machine.last_change,
             yielded: yielded && machine.is_enabled(current),
             expiry: machine.expiry().filter(|_| strategy.decides_time()),
         };
@@ -235,7 +251,7 @@ pub fn run(program: &[Vec<Op>], strategy: &mut dyn Strategy, seed: u64, length: 
         point += 1;
         steps[picked] += 1;
         current = picked;
-        yielded = step(&mut machine, current, strategy, &mut result);
+        yielded = step(&mut machine, current, point, strategy, &mut result);
     }
     strategy.end();
     result.memory = [&machine.memory[..], &machine.registers].concat();
@@ -258,12 +274,27 @@ pub fn row(program: &[Vec<Op>], strategy: &mut dyn Strategy, seeds: Range<u64>) 
 }
 
 /// Performs the next operation of `thread`; whether it yielded.
-fn step(machine: &mut Machine, thread: usize, strategy: &mut dyn Strategy, run: &mut Run) -> bool {
+fn step(
+    machine: &mut Machine,
+    thread: usize,
+    point: u64,
+    strategy: &mut dyn Strategy,
+    run: &mut Run,
+) -> bool {
     let index = machine.next[thread];
     match machine.program[thread][index] {
         Op::SpinUntil(flag) if !machine.flags[flag] => return true,
+        Op::SpinTake(flag) if machine.flags[flag] => return true,
+        Op::SpinFor(flag, rounds) if !machine.flags[flag] && machine.rounds[thread] < rounds => {
+            machine.rounds[thread] += 1;
+            return true;
+        }
+        Op::SpinFor(..) => machine.registers[thread] = core::mem::take(&mut machine.rounds[thread]),
         Op::SpinUntil(_) | Op::Step | Op::Added => {}
-        Op::Set(flag) => machine.flags[flag] = true,
+        Op::Set(flag) | Op::SpinTake(flag) => {
+            machine.flags[flag] = true;
+            machine.last_change = point;
+        }
         Op::Lock(lock) => machine.owners[lock] = Some(thread),
         Op::Unlock(lock) => machine.owners[lock] = None,
         Op::Load(place) => machine.registers[thread] = machine.memory[place],

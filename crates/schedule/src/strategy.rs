@@ -97,6 +97,8 @@ pub struct View<'a> {
     pub steps: &'a [u32],
     /// Picks of the whole execution before this one.
     pub point: u64,
+    /// The value of `point` when anything that other threads can see was changed last, at least.
+    pub last_change: u64,
     /// The current thread has just yielded, or was seen to spin: others go first if there are any.
     pub yielded: bool,
     /// The deadline that passes next, if the strategy may pick [`TIME`] here.
@@ -368,6 +370,11 @@ pub trait Strategy {
     /// For a strategy that searches: what it has searched so far, once that can be said.
     fn searched(&self) -> Option<Search> {
         None
+    }
+
+    /// Whether the search left out rounds of a loop that gives up waiting after many of them.
+    fn cuts_loops_short(&self) -> bool {
+        false
     }
 
     /// Whether the strategy has nothing more to do.

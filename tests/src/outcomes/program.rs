@@ -352,7 +352,7 @@ impl Draft<'_> {
             4 if outermost => Statement::Sleep(self.time()),
             5 if outermost => Statement::Spin(self.variable(), self.hint()),
             6 => {
-                let (variable, times) = (self.variable(), 1 + self.rng.below(2) as u32);
+                let (variable, times) = (self.variable(), 1 + self.rng.below(5) as u32);
                 Statement::SpinAtMost(variable, times, self.register(), self.hint())
             }
             7 => Statement::Yield,
