@@ -77,6 +77,8 @@ pub struct Work {
     pub function: SiteIndex,
     /// Place in the trace from which on it is this unit.
     pub begins: u32,
+    /// Place up to which it is.
+    pub ends: u32,
     /// Its accesses to the set, in order.
     pub touches: Vec<Touch>,
     /// The locks that were acquired from its beginning to its end, in order.
@@ -215,7 +217,7 @@ impl<'a, F: FnMut(Work)> Projection<'a, F> {
             Action::Leave { .. } => {
                 let (scope, found, shortened) = (self.scope, &mut self.found, &mut self.shortened);
                 self.units
-                    .leave(thread, |ended| hand_out(ended, scope, found, shortened));
+                    .leave(thread, at, |ended| hand_out(ended, scope, found, shortened));
             }
             Action::Typed {
                 location,
@@ -435,6 +437,7 @@ fn hand_out(
             thread: collected.thread,
             function: ended.function,
             begins: ended.begins,
+            ends: ended.ends,
             touches,
             acquired: ended.acquired.clone(),
             is_cut: ended.is_cut,

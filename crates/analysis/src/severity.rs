@@ -57,6 +57,8 @@ pub struct Span {
     pub first: u32,
     /// Its last one.
     pub last: u32,
+    /// Up to where it is this unit.
+    pub ends: u32,
     /// Whether it ends because its thread waits, in the middle of its function.
     pub is_cut: bool,
 }
@@ -251,6 +253,7 @@ fn span(work: &Work) -> Option<Span> {
         begins: work.begins,
         first: first?.at,
         last: last?.at,
+        ends: work.ends,
         is_cut: work.is_cut,
     })
 }
@@ -305,7 +308,7 @@ impl<'a> Scene<'a> {
         // What a unit writes into a block that it has allocated itself is its own, and no touch.
         let is_own = |thread: ThreadId, at: u32| {
             let is_in =
-                |span: &Span| thread == span.thread && (span.begins..=span.last).contains(&at);
+                |span: &Span| thread == span.thread && (span.begins..=span.ends).contains(&at);
             own.contains(&at) || spans.iter().any(is_in)
         };
         let mut outcome = Outcome::default();

@@ -32,6 +32,8 @@ pub struct Ended<W> {
     pub function: SiteIndex,
     /// Place in the trace from which on it was this unit.
     pub begins: u32,
+    /// Place up to which it was.
+    pub ends: u32,
     /// What was collected.
     pub work: W,
     /// The locks that its thread acquired during it.
@@ -115,7 +117,7 @@ impl<W> Units<W> {
     }
 
     /// The function entered last is left.
-    pub fn leave(&mut self, thread: ThreadId, mut ended: impl FnMut(Ended<W>)) {
+    pub fn leave(&mut self, thread: ThreadId, at: u32, mut ended: impl FnMut(Ended<W>)) {
         let stack = self.stack(thread);
         let Some(frame) = stack.frames.pop() else {
             return;
@@ -124,7 +126,7 @@ impl<W> Units<W> {
         let depth = stack.frames.len();
         while stack.open.last().is_some_and(|open| open.depth >= depth) {
             if let Some(mut open) = stack.open.pop() {
-                end(&mut open, &stack.acquired, false, &mut ended);
+                end(&mut open, at, &stack.acquired, false, &mut ended);
             }
         }
         if stack.open.is_empty() {
@@ -136,7 +138,7 @@ impl<W> Units<W> {
     pub fn cut(&mut self, thread: ThreadId, at: u32, mut ended: impl FnMut(Ended<W>)) {
         let stack = self.stack(thread);
         for open in &mut stack.open {
-            end(open, &stack.acquired, true, &mut ended);
+            end(open, at, &stack.acquired, true, &mut ended);
             open.begins = at;
             open.acquisitions = 0;
         }
@@ -175,7 +177,7 @@ impl<W> Units<W> {
     pub fn finish(mut self, mut ended: impl FnMut(Ended<W>)) {
         for stack in &mut self.threads {
             for open in &mut stack.open {
-                end(open, &stack.acquired, true, &mut ended);
+                end(open, u32::MAX, &stack.acquired, true, &mut ended);
             }
         }
     }
@@ -196,11 +198,18 @@ impl<W> Stack<W> {
     }
 }
 
-fn end<W>(open: &mut Open<W>, acquired: &[Held], is_cut: bool, ended: &mut impl FnMut(Ended<W>)) {
+fn end<W>(
+    open: &mut Open<W>,
+    ends: u32,
+    acquired: &[Held],
+    is_cut: bool,
+    ended: &mut impl FnMut(Ended<W>),
+) {
     if let Some(work) = open.work.take() {
         ended(Ended {
             function: open.function,
             begins: open.begins,
+            ends,
             work,
             acquired: acquired[open.acquisitions..].to_vec(),
             is_cut,
