@@ -106,6 +106,7 @@ fn places(run: &Run) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "takes a minute"]
 fn threads_drop_what_they_own_and_call_what_nobody_else_has() {
     let fixture = Fixture::special("types");
     for (name, lines) in [
@@ -181,6 +182,7 @@ fn types_say_to_arbitrary_how_arguments_are_made() {
 }
 
 #[test]
+#[ignore = "takes a minute"]
 fn users_supply_values_constructors_and_operations() {
     let fixture = Fixture::special("supplied");
     for (name, call, has_file) in [

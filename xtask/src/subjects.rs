@@ -81,7 +81,7 @@ impl Budget {
     /// For the twenty-minute tier.
     pub const SHORT: Self = Self {
         executions: 100,
-        seconds: Some(40),
+        seconds: Some(25),
     };
     /// For everything.
     pub const FULL: Self = Self {
