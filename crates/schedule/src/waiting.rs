@@ -3,7 +3,7 @@
 //! A loop that only waits does the same in every round until another thread writes. It is run for
 //! [`UNROLLED`] rounds; then its thread waits for a write. A loop that gives up after some rounds does
 //! not only wait: it has to be run to its end. The two are told apart by a trial, once per loop: the
-//! thread runs alone until it gives up, or for [`MOST_TRIED`] rounds, after which the loop is taken for
+//! thread runs alone until it gives up, or for `MOST_TRIED` rounds, after which the loop is taken for
 //! endless.
 //!
 //! A round is what a thread does between two yields, if it does anything: a lock that spins calls the
@@ -35,14 +35,14 @@ const ENDLESS: u64 = 1 << 32;
 pub struct Tried {
     /// The loop.
     pub key: u64,
-    /// After how many rounds it gave up, or [`ENDLESS`].
+    /// After how many rounds it gave up, or `ENDLESS`.
     pub rounds: u64,
 }
 
 /// The loops that were tried.
 #[derive(Default)]
 pub struct Loops {
-    /// By their keys: after how many rounds each gives up, or [`ENDLESS`].
+    /// By their keys: after how many rounds each gives up, or `ENDLESS`.
     rounds: Vec<(u64, u64)>,
 }
 
