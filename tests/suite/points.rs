@@ -93,6 +93,35 @@ fn what_a_thread_drops_at_its_end_is_explored() {
 }
 
 #[test]
+fn loops_that_give_up_are_searched_to_their_end() {
+    let fixture = Fixture::compiled_with("points", "gives_up.c", "-O0");
+    let search = |way, rounds: usize| {
+        let strategy = ["--strategy", "exhaustive(60)", "--executions", "100000"];
+        let program = ["./prog", way, &rounds.to_string()];
+        let run = fixture.check(
+            &[&["test", "--outcomes"], &strategy[..], &program[..]].concat(),
+            0,
+        );
+        let outcomes = run.test("./prog").outcomes.iter();
+        let outputs: BTreeSet<_> = outcomes.map(|outcome| outcome.output.clone()).collect();
+        (outputs, run)
+    };
+    for way in ["loads", "exchanges", "swaps", "tries"] {
+        for rounds in [1, 5, 9] {
+            let (outputs, run) = search(way, rounds);
+            let ends = (0..rounds).map(|round| format!("round {round}\n"));
+            let all = ends.chain(["gave up\n".to_owned()]).collect();
+            assert_eq!(outputs, all, "{way} {rounds}");
+            assert!(run.test("./prog").complete, "{run:#?}");
+        }
+        let (_, run) = search(way, 50);
+        assert!(!run.test("./prog").complete, "{run:#?}");
+        let reason = "a loop gives up waiting only after many rounds";
+        assert_eq!(run.notes(reason).len(), 1, "{run:#?}");
+    }
+}
+
+#[test]
 fn threads_that_always_wait_for_each_other_make_the_test_fail() {
     for argument in ["0", "1"] {
         let run = explore("spins_for_ever.c", &[], argument, 101);
