@@ -114,10 +114,12 @@ fn loops_that_give_up_are_searched_to_their_end() {
             assert_eq!(outputs, all, "{way} {rounds}");
             assert!(run.test("./prog").complete, "{run:#?}");
         }
-        let (_, run) = search(way, 50);
-        assert!(!run.test("./prog").complete, "{run:#?}");
-        let reason = "a loop gives up waiting only after many rounds";
-        assert_eq!(run.notes(reason).len(), 1, "{run:#?}");
+        for rounds in [50, 1000] {
+            let (_, run) = search(way, rounds);
+            assert!(!run.test("./prog").complete, "{run:#?}");
+            let reason = "a loop gives up waiting only after many rounds";
+            assert_eq!(run.notes(reason).len(), 1, "{run:#?}");
+        }
     }
 }
 

@@ -58,8 +58,6 @@ pub struct Exhaustive {
     loops: Loops,
     /// More rounds of them have to be run than were: the search begins again.
     is_outdated: bool,
-    /// The path ends with a trial of a loop: what follows is not searched.
-    ends_with_trial: bool,
     /// How many choices there were at each pick of the path.
     widths: Vec<u16>,
     /// Room for the choices at a pick.
@@ -160,7 +158,6 @@ impl Exhaustive {
             is_bounded: false,
             loops: Loops::default(),
             is_outdated: false,
-            ends_with_trial: false,
             widths: Vec::new(),
             options: Vec::new(),
             course: Course::default(),
@@ -313,10 +310,8 @@ impl Exhaustive {
     /// The thread that runs alone goes on, until that has shown what its loop does.
     fn continue_trial(&mut self, view: &View<'_>) -> usize {
         match self.course.waiting.continue_trial(view) {
-            Ok(thread) => {
-                self.note(word::CHOSEN, thread as u64);
-                thread
-            }
+            // No other execution begins like this one.
+            Ok(thread) => thread,
             Err(Tried { key, rounds }) => {
                 self.note(word::KNOWN, rounds);
                 self.write(key);
@@ -383,11 +378,8 @@ impl Exhaustive {
     fn repeat(&mut self, view: &View<'_>) -> usize {
         let choice = of_choice(self.path[self.course.pick]);
         let waiting = &mut self.course.waiting;
-        if choice == view.current && waiting.may_need_trial(view) && !waiting.has_trial() {
+        if choice == view.current && waiting.may_need_trial(view) {
             waiting.begin_trial(view);
-        } else if waiting.has_trial() {
-            // The path says how it goes on.
-            _ = waiting.continue_trial(view);
         }
         if view.is_enabled(choice) || choice == TIME && view.expiry.is_some() {
             return choice;
@@ -418,7 +410,6 @@ impl Exhaustive {
                     match self.log.get(index) {
                         Some(key) if value != STATE => {
                             self.is_outdated |= self.loops.add(Tried { key, rounds: value });
-                            self.ends_with_trial = true;
                         }
                         Some(entry) if index >= self.written => _ = self.known.insert(entry),
                         _ => {}
@@ -516,9 +507,6 @@ impl Strategy for Exhaustive {
             self.first(view)
         } else if self.course.pick < self.path.len() {
             self.repeat(view)
-        } else if self.ends_with_trial {
-            self.course.is_known = true;
-            self.first(view)
         } else {
             self.explore(view)
         };
@@ -554,7 +542,6 @@ impl Strategy for Exhaustive {
         if self.is_outdated {
             return self.search_up_to(self.bound);
         }
-        self.ends_with_trial = false;
         match self.open.pop() {
             Some((pick, thread)) => {
                 self.path.truncate(pick as usize);
@@ -627,7 +614,6 @@ impl Strategy for Exhaustive {
         self.is_bounded.pass(experience);
         self.loops.pass(experience);
         self.is_outdated.pass(experience);
-        self.ends_with_trial.pass(experience);
         self.widths.pass(experience);
     }
 

@@ -3,8 +3,8 @@
 //! A loop that only waits does the same in every round until another thread writes. It is run for
 //! [`UNROLLED`] rounds; then its thread waits for a write. A loop that gives up after some rounds does
 //! not only wait: it has to be run to its end. The two are told apart by a trial, once per loop: the
-//! thread runs alone until it gives up, or for `MOST_TRIED` rounds, after which the loop is taken for
-//! endless.
+//! thread runs alone until it gives up, or for `MOST_POINTS` scheduling points, after which the loop is
+//! taken for endless.
 //!
 //! A round is what a thread does between two yields, if it does anything: a lock that spins calls the
 //! processor's hint many times between two looks.
@@ -17,15 +17,13 @@ use alloc::vec::Vec;
 use raddle_abi::site::Operation;
 
 /// Rounds of a loop that only waits.
-pub const UNROLLED: u8 = 2;
+pub const UNROLLED: u32 = 2;
 /// Rounds of a loop that gives up, at most; where it takes more, the search says that it is not complete.
-pub const MOST_UNROLLED: u8 = 16;
-/// Rounds of a trial.
-const MOST_TRIED: u8 = 128;
+pub const MOST_UNROLLED: u32 = 16;
 /// Scheduling points of a trial.
-const MOST_POINTS: u64 = 4096;
+const MOST_POINTS: u64 = 8192;
 /// Yields in a row of which only the first is a round. More may be a loop that looks at what is not seen.
-const MOST_HINTS: u16 = 256;
+const MOST_HINTS: u32 = 256;
 
 /// In place of the number of rounds after which a loop gives up.
 const ENDLESS: u64 = 1 << 32;
@@ -53,9 +51,9 @@ impl Loops {
     }
 
     /// Rounds after which a thread waits for a change.
-    fn limit(&self, key: u64) -> u8 {
+    fn limit(&self, key: u64) -> u32 {
         match self.find(key) {
-            Some(rounds) if rounds <= u64::from(MOST_UNROLLED) => (rounds as u8).max(UNROLLED),
+            Some(rounds) if rounds <= u64::from(MOST_UNROLLED) => (rounds as u32).max(UNROLLED),
             _ => UNROLLED,
         }
     }
@@ -91,13 +89,13 @@ impl Learnt for Loops {
 #[derive(Clone, Copy, Default)]
 struct Wait {
     /// Rounds.
-    rounds: u8,
+    rounds: u32,
     /// How many of them there may be.
-    limit: u8,
+    limit: u32,
     /// What tells its loop from others.
     key: u64,
     /// Yields since the thread did anything else.
-    hints: u16,
+    hints: u32,
     /// The site of its last operation that was no yield.
     looked_at: u64,
 }
@@ -108,8 +106,10 @@ struct Trial {
     /// Its loop.
     key: u64,
     /// How many rounds of it there were.
-    rounds: u8,
-    /// The scheduling point at which it began.
+    rounds: u32,
+    /// The scheduling point of the last of them.
+    last: u64,
+    /// The scheduling point at which the trial began.
     point: u64,
 }
 
@@ -177,7 +177,7 @@ impl Waiting {
         if let Some(trial) = &mut self.trial
             && (trial.thread, trial.key) == (view.current, key)
         {
-            trial.rounds = rounds;
+            (trial.rounds, trial.last) = (rounds, view.point);
         }
     }
 
@@ -223,6 +223,7 @@ impl Waiting {
             key: wait.key,
             rounds: wait.rounds,
             thread: view.current,
+            last: view.point,
             point: view.point,
         });
     }
@@ -237,15 +238,14 @@ impl Waiting {
         let Some(trial) = &self.trial else {
             return Ok(view.current);
         };
-        let rounds = self.threads[trial.thread].rounds;
         let pending = &view.pending[trial.thread];
+        let is_over = view.point > trial.point + MOST_POINTS;
         let has_given_up = !view.is_enabled(trial.thread)
             || view.last_change > trial.point
             || PartialOrder::is_write(pending) && !PartialOrder::is_attempt(pending)
             // It waits in another loop.
-            || rounds > MOST_TRIED && trial.rounds <= MOST_TRIED / 2;
-        let is_endless = rounds > MOST_TRIED || view.point > trial.point + MOST_POINTS;
-        if !has_given_up && !is_endless {
+            || is_over && trial.last < trial.point + MOST_POINTS / 2;
+        if !has_given_up && !is_over {
             return Ok(trial.thread);
         }
         Err(Tried {
