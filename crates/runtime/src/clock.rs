@@ -61,9 +61,10 @@ fn base(clock: i32) -> i64 {
     }
 }
 
-/// Reads a clock as (seconds, nanoseconds). Deadlines may pass before.
+/// Reads a clock as (seconds, nanoseconds). Others may run before that, begin to wait for a time, and deadlines
+/// may pass.
 pub fn read(clock: i32) -> (i64, i64) {
-    if world().running && world().execution.waits_for_time && live() {
+    if world().running && live() {
         scheduler::point(Operation::Read, false, CLOCK, take_at_site());
     }
     let execution = &mut world().execution;

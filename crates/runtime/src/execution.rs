@@ -129,8 +129,6 @@ pub struct Execution {
     pub timed: Vec<u16>,
     /// Whether time has advanced to a deadline although a thread could run.
     pub expired_early: bool,
-    /// Something has waited for a time, so that what a look at the clock says depends on the schedule.
-    pub waits_for_time: bool,
     /// Looks at the clock since anything changed.
     pub clock_reads: u32,
     /// Nanoseconds that each look at the clock takes longer, because the program under test asked for it.
@@ -207,7 +205,6 @@ impl Execution {
             now: 0,
             timed: Vec::new(),
             expired_early: false,
-            waits_for_time: false,
             clock_reads: 0,
             slow_clock: 0,
             looked: false,
@@ -258,7 +255,6 @@ impl Execution {
             now,
             timed,
             expired_early: _,
-            waits_for_time,
             clock_reads: _,
             slow_clock: _,
             looked: _,
@@ -307,7 +303,6 @@ impl Execution {
         self.now = *now;
         refill(&mut self.timed, timed);
         self.expired_early = false;
-        self.waits_for_time = *waits_for_time;
         self.clock_reads = 0;
         self.slow_clock = 0;
         self.looked = false;

@@ -373,7 +373,6 @@ pub fn block_unrecorded(wait: Wait) -> bool {
     };
     if wait.deadline != u64::MAX {
         execution.timed.push(current as u16);
-        execution.waits_for_time = true;
         shared().note_condition(conditions::DEADLINE);
     }
     execution.enqueue(current, wait.object);

@@ -85,7 +85,6 @@ pub fn set(event: Event, deadline: u64, interval: u64) -> (u64, u64) {
     timers.retain(|timer| timer.event != event);
     if deadline != 0 {
         shared().note_condition(conditions::DEADLINE);
-        world().execution.waits_for_time = true;
         let timers = &mut world().execution.timers;
         timers.push(Timer {
             event,
