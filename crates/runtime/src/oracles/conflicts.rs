@@ -31,13 +31,35 @@ pub fn set_up() {
     *TOLD.get() = own::map_shared((1 << SiteId::BITS) / ALIGNMENT);
 }
 
+/// What the tool was told of a site.
+#[inline(always)]
+fn told_of(site: SiteId) -> *mut u8 {
+    (*TOLD.get() + site as usize / ALIGNMENT) as *mut u8
+}
+
 /// The access at `site` conflicts with one of another thread.
 #[inline(always)]
 pub fn note(site: SiteId, conflict: Conflict) {
-    let told = (*TOLD.get() + site as usize / ALIGNMENT) as *mut u8;
+    let told = told_of(site);
     // SAFETY: the map has a byte for every site id.
     if unsafe { *told } & conflict as u8 == 0 {
         tell(told, site, conflict);
+    }
+}
+
+/// The access at `site` is not kept, because an earlier one of its thread says more: what conflicts with that
+/// one conflicts with it.
+#[inline(always)]
+pub fn note_like(earlier: SiteId, site: SiteId) {
+    // SAFETY: as above.
+    let (told, own) = unsafe { (*told_of(earlier), *told_of(site)) };
+    if told & !own == 0 {
+        return;
+    }
+    for conflict in [Conflict::Ordered, Conflict::Race] {
+        if told & conflict as u8 != 0 {
+            note(site, conflict);
+        }
     }
 }
 

@@ -326,6 +326,8 @@ impl Shadow {
         // A write by the same thread since its last release says more than the read.
         if earlier.stamp != stamp || !is_own || !replaces(earlier.what, what) {
             slots[usize::from(!replaces(what, earlier.what))] = Slot { stamp, what };
+        } else {
+            conflicts::note_like(earlier.what as SiteId, what as SiteId);
         }
         false
     }
@@ -440,6 +442,8 @@ impl Shadow {
                 if earlier.what >> 32 == what >> 32 {
                     // Of several equal ones the latest is the one to show.
                     earlier.what = what;
+                } else if kind & access::ATOMIC == 0 {
+                    conflicts::note_like(earlier.what as SiteId, what as SiteId);
                 }
                 return races;
             }
