@@ -635,7 +635,6 @@ fn a_written_test_does_what_was_done_when_the_failure_was_seen() {
         ("Walked", "data-race"),
         ("Lent", "data-race"),
         ("Held", "linearizability"),
-        ("Hashed", "linearizability"),
     ] {
         let subject = format!("types::looks::{name}");
         let run = fixture.check(&["generate", &subject, "--time", "30s"], 100);

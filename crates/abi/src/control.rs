@@ -290,6 +290,8 @@ pub mod conditions {
     pub const DEADLINE: u32 = 1 << 17;
     /// The search left out rounds of a loop that gives up waiting after many of them.
     pub const LOOP_CUT_SHORT: u32 = 1 << 18;
+    /// A plain access behind one of the same thread that races was no scheduling point.
+    pub const READ_NOT_KEPT: u32 = 1 << 19;
 }
 
 /// Why a plan ended.

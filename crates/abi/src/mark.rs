@@ -2,14 +2,13 @@
 //! carries, and mark what they do, so that the tool knows without a recording in which order it
 //! happened and what came of it.
 //!
-//! The runtime exports five C functions for them:
+//! The runtime exports four C functions for them:
 //!
 //! ```c
 //! size_t raddle_harness_input(void *buffer, size_t capacity); // bytes of input; copies what fits
 //! void raddle_harness_mark(uint32_t kind, uint32_t number, const void *bytes, size_t len);
 //! void raddle_harness_gate(uint32_t is_closed); // new threads wait until it is open again
 //! void raddle_harness_clock(uint32_t nanoseconds); // each look at the clock takes so much longer
-//! uint32_t raddle_harness_random(void); // random bytes begin again; whether any were drawn
 //! ```
 //!
 //! A mark is a [`Mark`] and its bytes, padded to a multiple of eight. `Control::marks` grows only

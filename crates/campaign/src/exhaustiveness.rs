@@ -14,7 +14,7 @@ use crate::course::Course;
 use crate::{Options, Target};
 
 /// What the runtime saw that it could not control or search.
-const OBSTACLES: [(u32, &str); 12] = [
+const OBSTACLES: [(u32, &str); 13] = [
     (conditions::FORKED, "the program forked"),
     (
         conditions::ASM,
@@ -47,6 +47,10 @@ const OBSTACLES: [(u32, &str); 12] = [
         "signals were handled, which are not delayed",
     ),
     (conditions::NO_DISPATCH, "system calls were not controlled"),
+    (
+        conditions::READ_NOT_KEPT,
+        "a plain read behind a racing access of the same thread was no scheduling point",
+    ),
     (
         conditions::LOOP_CUT_SHORT,
         "a loop gives up waiting only after many rounds, of which few were run",

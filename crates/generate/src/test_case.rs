@@ -53,7 +53,7 @@ impl Manner {
     pub const OWN_THREADS: Self = Self(2);
     /// Each thread of the test makes its own calls, and ends with the last of them: others may get its id.
     pub const ENDED_EARLY: Self = Self(2 | 4);
-    /// Objects of each order lie elsewhere in memory, and draw other random numbers.
+    /// Objects of each order lie elsewhere in memory.
     pub const MOVED: Self = Self(8);
     /// Each look at the clock takes longer, as it does where others look at it too.
     pub const SLOW_CLOCK: Self = Self(16);

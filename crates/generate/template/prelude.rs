@@ -13,7 +13,6 @@ mod raddle {
         pub fn raddle_harness_mark(kind: u32, number: u32, bytes: *const u8, len: usize);
         pub fn raddle_harness_gate(is_closed: u32);
         pub fn raddle_harness_clock(nanoseconds: u32);
-        pub fn raddle_harness_random() -> u32;
     }
 }
 
@@ -641,24 +640,12 @@ fn main() {
             run_threads(&test, objects, hands, before);
         });
     }
-    let mut is_random = false;
     for (number, order) in test.orders.iter().enumerate() {
         let number = number as u32;
-        let run = || {
-            with_objects(&test, number, |objects, hands, before| match test.manner & OWN_THREADS {
-                0 => run_order(&test, (order, number), objects, hands, before),
-                _ => run_order_by_threads(&test, (order, number), objects, hands, before),
-            });
-        };
-        if is_random {
-            // std keeps what a thread has drawn. A new thread draws the same as the first order did.
-            let _ = std::thread::scope(|scope| scope.spawn(run).join());
-        } else {
-            run();
-        }
-        if test.manner & MOVED == 0 {
-            is_random |= unsafe { raddle::raddle_harness_random() } != 0;
-        }
+        with_objects(&test, number, |objects, hands, before| match test.manner & OWN_THREADS {
+            0 => run_order(&test, (order, number), objects, hands, before),
+            _ => run_order_by_threads(&test, (order, number), objects, hands, before),
+        });
     }
 }
 

@@ -81,8 +81,6 @@ pub fn start_reached(frame: usize) {
     host.end = End::Started;
     host.test_frame = frame;
     let world = world();
-    // A test and a program that do the same draw the same, whatever came before them.
-    world.execution.random = 0;
     let current = world.execution.current;
     let save: *mut usize = &mut world.execution.threads[current].sp;
     // SAFETY: the host was switched out in `resume`.

@@ -117,12 +117,3 @@ pub extern "C" fn raddle_harness_clock(nanoseconds: u32) {
         world().execution.slow_clock = nanoseconds;
     }
 }
-
-/// Random bytes begin again with the first. Whether any were drawn.
-#[cfg_attr(raddle_cdylib, unsafe(no_mangle))]
-pub extern "C" fn raddle_harness_random() -> u32 {
-    if !world().running {
-        return 0;
-    }
-    u32::from(core::mem::take(&mut world().execution.random) != 0)
-}

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use raddle_abi::control::conditions;
 use raddle_abi::plan::Granularity;
-use raddle_abi::site::{Operation, Site};
+use raddle_abi::site::{Operation, Site, SiteId};
 use raddle_schedule::partial_order::OBJECT_BITS;
 
 static RACY: Global<Vec<u64>> = Global::new(Vec::new());
@@ -131,13 +131,19 @@ pub(super) fn touch(address: usize, len: usize, write: bool, site: *const Site) 
     }
 }
 
+/// Whether the plan makes scheduling points of plain accesses at a site.
+pub fn is_racy(site: SiteId) -> bool {
+    let racy = RACY.get();
+    !racy.is_empty() && racy.binary_search(&site_key(site)).is_ok()
+}
+
 /// Whether an access is a scheduling point, as far as its place is concerned.
 pub(super) fn wants_point(address: usize, kind: u8, site: *const Site) -> bool {
-    let is_racy = || RACY.get().binary_search(&site_key(id(site))).is_ok();
+    let is_racy = || is_racy(id(site));
     match world().orders.granularity {
         _ if kind & access::VOLATILE != 0 => !on_own_stack(address) || is_racy(),
         Granularity::Sync => false,
-        Granularity::Racy => !RACY.get().is_empty() && is_racy(),
+        Granularity::Racy => is_racy(),
         Granularity::Access => !on_own_stack(address) || is_racy(),
     }
 }

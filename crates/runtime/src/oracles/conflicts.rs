@@ -4,11 +4,12 @@
 //! A byte per possible site remembers what the tool was told, in memory that forked children share.
 
 use crate::global::Global;
+use crate::hooks::plain;
 use crate::own;
 use crate::scheduler::site_key;
 use crate::shared::shared;
 use core::sync::atomic::Ordering;
-use raddle_abi::control::{ConflictingSite, SITES_CAPACITY, SITES_OFFSET};
+use raddle_abi::control::{ConflictingSite, SITES_CAPACITY, SITES_OFFSET, conditions};
 use raddle_abi::site::SiteId;
 
 /// How an access conflicts with another one.
@@ -31,35 +32,22 @@ pub fn set_up() {
     *TOLD.get() = own::map_shared((1 << SiteId::BITS) / ALIGNMENT);
 }
 
-/// What the tool was told of a site.
-#[inline(always)]
-fn told_of(site: SiteId) -> *mut u8 {
-    (*TOLD.get() + site as usize / ALIGNMENT) as *mut u8
-}
-
 /// The access at `site` conflicts with one of another thread.
 #[inline(always)]
 pub fn note(site: SiteId, conflict: Conflict) {
-    let told = told_of(site);
+    let told = (*TOLD.get() + site as usize / ALIGNMENT) as *mut u8;
     // SAFETY: the map has a byte for every site id.
     if unsafe { *told } & conflict as u8 == 0 {
         tell(told, site, conflict);
     }
 }
 
-/// The access at `site` is not kept, because an earlier one of its thread says more: what conflicts with that
-/// one conflicts with it.
+/// The access at `site` is not kept, because an earlier one of its thread says more: what races with that one
+/// races with it, though it is no scheduling point.
 #[inline(always)]
-pub fn note_like(earlier: SiteId, site: SiteId) {
-    // SAFETY: as above.
-    let (told, own) = unsafe { (*told_of(earlier), *told_of(site)) };
-    if told & !own == 0 {
-        return;
-    }
-    for conflict in [Conflict::Ordered, Conflict::Race] {
-        if told & conflict as u8 != 0 {
-            note(site, conflict);
-        }
+pub fn is_not_kept(earlier: SiteId, site: SiteId) {
+    if plain::is_racy(earlier) && !plain::is_racy(site) {
+        shared().note_condition(conditions::READ_NOT_KEPT);
     }
 }
 
