@@ -124,6 +124,21 @@ fn loops_that_give_up_are_searched_to_their_end() {
 }
 
 #[test]
+fn a_search_that_missed_a_read_behind_a_racing_write_claims_nothing() {
+    let options = [
+        "--outcomes",
+        "--strategy",
+        "exhaustive(60)",
+        "--races",
+        "off",
+    ];
+    let run = explore("reads_own_write.c", &options, "", 0);
+    let test = run.test("./prog");
+    let sees_all = test.outcomes.len() == 2;
+    assert!(sees_all || !test.complete, "{run:#?}");
+}
+
+#[test]
 fn threads_that_always_wait_for_each_other_make_the_test_fail() {
     for argument in ["0", "1"] {
         let run = explore("spins_for_ever.c", &[], argument, 101);

@@ -45,7 +45,7 @@ pub fn note(site: SiteId, conflict: Conflict) {
 /// The access at `site` is not kept, because an earlier one of its thread says more: what races with that one
 /// races with it, though it is no scheduling point.
 #[inline(always)]
-pub fn is_not_kept(earlier: SiteId, site: SiteId) {
+pub fn note_not_kept(earlier: SiteId, site: SiteId) {
     if plain::is_racy(earlier) && !plain::is_racy(site) {
         shared().note_condition(conditions::READ_NOT_KEPT);
     }

@@ -327,7 +327,7 @@ impl Shadow {
         if earlier.stamp != stamp || !is_own || !replaces(earlier.what, what) {
             slots[usize::from(!replaces(what, earlier.what))] = Slot { stamp, what };
         } else {
-            conflicts::is_not_kept(earlier.what as SiteId, what as SiteId);
+            conflicts::note_not_kept(earlier.what as SiteId, what as SiteId);
         }
         false
     }
@@ -443,7 +443,7 @@ impl Shadow {
                     // Of several equal ones the latest is the one to show.
                     earlier.what = what;
                 } else if kind & access::ATOMIC == 0 {
-                    conflicts::is_not_kept(earlier.what as SiteId, what as SiteId);
+                    conflicts::note_not_kept(earlier.what as SiteId, what as SiteId);
                 }
                 return races;
             }
